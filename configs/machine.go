@@ -1,0 +1,162 @@
+// Package configs holds the machine files: what each simulated GPU is made of,
+// with the class and source of every number.
+package configs
+
+// Machine is a fully resolved machine. Field names map to YAML keys in
+// snake_case; units are suffixes of the names. Latencies and bandwidths of the
+// core domain are in core clock cycles; those of fabric, LLC and HBM are in
+// nanoseconds and gigabytes per second, because that domain keeps its own time.
+type Machine struct {
+	Name string // mi355x
+	CPU  string // gfx950
+
+	Chip     Chip
+	Clock    Clock
+	CU       CU
+	VALU     VALU
+	MFMA     MFMA
+	SALU     SALU
+	Fetch    Fetch
+	LDS      LDS
+	TCP      TCP
+	L2       L2
+	Fabric   Fabric
+	LLC      LLC
+	HBM      HBM
+	Dispatch Dispatch
+}
+
+// Chip counts the dies and what is on them.
+type Chip struct {
+	XCDs, CUsPerXCD, ShaderEngines int
+	IODs                           int
+}
+
+// Clock is the explicit clock law: one sustained clock per data type.
+type Clock struct {
+	PeakMHz      int
+	SustainedMHz map[string]float64  // data type (bf16, fp16, fp8, ..., idle) to MHz under that load
+	FittedOn     map[string][]string // data type to the points the clock was fitted on; absent: assumed
+	DefaultMHz   float64             // for a type without an entry: printed as assumed
+}
+
+// CU holds wave slots, register files and issue rules.
+type CU struct {
+	SIMDs, WaveSlotsPerSIMD      int
+	VGPRsPerSIMD, VGPRGranule    int // dwords per lane, ArchVGPR and AccVGPR together
+	SGPRsPerSIMD, SGPRGranule    int
+	MaxVGPRs, MaxAGPRs, MaxSGPRs int // addressable per wave
+	IssueIntervalCycles          int // a SIMD is visited once in this many cycles
+	BarrierCycles                int // last arrival to first issue after
+	BranchTakenCycles            int // idle cycles after a taken branch
+	WaitcntVMMax, WaitcntLGKMMax int // counter maxima
+}
+
+// VALU holds vector ALU timing.
+type VALU struct {
+	CadenceCycles   int // a wave64 operation occupies the SIMD
+	DependentCycles int // issue to issue of a dependent operation
+	TransCycles     int // occupancy of a transcendental
+	DoubleCycles    int
+	AddressCycles   int // VALU issue to the issue of a DS or VMEM that reads the result
+	ToSALUCycles    int // VALU issue to the issue of an SALU that reads an SGPR it wrote
+}
+
+// MFMA holds matrix pipe timing.
+type MFMA struct {
+	Scale               float64 // multiplies passes: what-if on matrix rate
+	PassCycles          int
+	CoissueBytesPerSlot int  // first VALU slot after an XDL issue is 1 + bytes/this
+	PackedExtraSlots    int  // packed f32 and dot: passes + this
+	MemFollowsVALU      bool // DS and VMEM wait for the same slot as the VALU
+}
+
+// SALU holds scalar unit timing.
+type SALU struct {
+	CadenceCycles     int
+	LoadLatencyCycles int // s_load hit in the scalar cache
+	LoadMissCycles    int // s_load miss: served by L2
+}
+
+// Fetch holds the instruction cache and buffers.
+type Fetch struct {
+	CacheBytes, Ways, LineBytes int
+	SharedByCUs                 int
+	MissCycles                  int
+	BytesPerCycle               int
+}
+
+// LDS holds the local data share.
+type LDS struct {
+	Bytes, GranuleBytes    int
+	Banks                  int // of the widest reads; narrower forms are in the phase table
+	PairPortBytesPerCycle  int // each direction
+	FIFOEntries            int // per SIMD pair
+	LatencyCycles          int // unloaded: request at the banks to data in the VGPR
+	WriteBytesPerCycle     int // direct-to-LDS fill width
+	UnalignedServiceCycles int
+}
+
+// TCP holds the vector L1 cache.
+type TCP struct {
+	Bytes, LineBytes, Ways int
+	QueueEntries           int // VMEM instructions waiting per CU
+	LineCycles             int // tag lookup and data path per line touched
+	AddressLanesPerCycle   int // TA: lanes per cycle, a floor per instruction
+	HitLatencyCycles       int // issue to data in VGPR for a hit
+	SetHash                bool
+	ReturnBytesPerCycle    int
+	StoreLineCycles        int // per line segment written through
+	StoreQueueEntries      int // write-through line segments outstanding per CU
+}
+
+// L2 holds one XCD's L2 cache (TCC).
+type L2 struct {
+	Bytes, LineBytes, Ways, Channels      int
+	ReadBytesPerCycle, WriteBytesPerCycle int // per channel
+	HitLatencyCycles                      int // CU request to data at the CU's return port, hit, unloaded, less TCP time
+	MSHRsPerChannel                       int
+	QueueEntries                          int // per channel
+	InterleaveBytes                       int
+	SetHash, ChannelHash                  bool
+	WriteBackLatencyCycles                int // store ack
+}
+
+// Fabric is the link from an XCD to the IOD.
+type Fabric struct {
+	LatencyNS    float64 // one way
+	ReadGBs      float64 // per XCD, data towards the XCD
+	WriteGBs     float64 // per XCD, data towards the IOD
+	RequestBytes int
+}
+
+// LLC is the memory-side Infinity Cache.
+type LLC struct {
+	Bytes, LineBytes, Ways, Slices  int
+	LatencyNS                       float64 // lookup and data, unloaded, without the fabric
+	GBs                             float64 // all slices
+	MSHRsPerSlice                   int
+	AllocateOnRead, AllocateOnWrite bool
+	SetHash, SliceHash              bool
+}
+
+// HBM is the memory.
+type HBM struct {
+	CapacityGB                   int
+	Stacks, ChannelsPerStack     int
+	GBs                          float64 // peak, all channels
+	LatencyNS                    float64 // row hit to data, unloaded, beyond the LLC
+	BanksPerChannel              int
+	RowBytes                     int
+	RowMissNS                    float64 // added for precharge and activate
+	RefreshIntervalNS, RefreshNS float64
+}
+
+// Dispatch is the workgroup launcher.
+type Dispatch struct {
+	Order              string // round_robin | contiguous
+	XCDOffset          int    // first workgroup goes to this XCD
+	WaveLaunchCycles   int    // between waves of a shader engine
+	WorkgroupGapCycles int    // last wave's end to the first issue of the next workgroup on the CU
+	LaunchOverheadUS   float64
+}

@@ -1,0 +1,72 @@
+package isa
+
+import "fmt"
+
+// Kernel is decoded code with what a launch needs to know about it. It comes
+// from the tile builder, a code object or a trace; after that the simulator
+// does not know which.
+type Kernel struct {
+	Name  string
+	CPU   CPU
+	Insts []Inst // in address order; branch targets are resolved in Inst.Target
+
+	VGPRs, AGPRs int // architectural and accumulation registers per lane, before the allocation granule
+	SGPRs        int
+	LDSBytes     int // static and dynamic LDS of a workgroup, before the allocation granule
+	ScratchBytes int // per lane
+	Workgroup    [3]int
+
+	ABI ABI
+}
+
+// ABI says which initial registers the command processor fills
+// (semantics: code object V5, LLVM AMDGPUUsage "Initial Kernel Execution State").
+type ABI struct {
+	DispatchPtr, QueuePtr, KernargPtr, DispatchID bool
+	PreloadDwords, PreloadOffset                  int // kernel arguments preloaded into SGPRs
+	PrivateSegmentSize                            bool
+	UserSGPRs                                     int // user SGPR count; 0 means as many as the enabled ones
+	WorkgroupID                                   [3]bool
+	WorkgroupInfo                                 bool
+	WorkitemIDDims                                int // 0: x, 1: x and y, 2: x, y and z
+}
+
+// Launch is one dispatch of a kernel.
+type Launch struct {
+	Kernel     *Kernel
+	Workgroups [3]int // grid in workgroups
+	Kernarg    []byte
+	Memory     *Memory
+}
+
+// NumWorkgroups is the number of workgroups in the grid.
+func (l *Launch) NumWorkgroups() int { return l.Workgroups[0] * l.Workgroups[1] * l.Workgroups[2] }
+
+// WorkgroupID splits the linear dispatch index into x, y, z.
+func (l *Launch) WorkgroupID(i int) [3]int {
+	x, y := l.Workgroups[0], l.Workgroups[1]
+	return [3]int{i % x, i / x % y, i / (x * y)}
+}
+
+// WorkgroupSize is the number of work-items of a workgroup.
+func (k *Kernel) WorkgroupSize() int { return k.Workgroup[0] * k.Workgroup[1] * k.Workgroup[2] }
+
+// Waves is the number of 64-lane waves of a workgroup.
+func (k *Kernel) Waves() int { return (k.WorkgroupSize() + 63) / 64 }
+
+// At returns the instruction index of a byte offset from the kernel entry.
+func (k *Kernel) At(pc uint32) (int, error) {
+	lo, hi := 0, len(k.Insts)
+	for lo < hi {
+		m := (lo + hi) / 2
+		if k.Insts[m].PC < pc {
+			lo = m + 1
+		} else {
+			hi = m
+		}
+	}
+	if lo < len(k.Insts) && k.Insts[lo].PC == pc {
+		return lo, nil
+	}
+	return 0, fmt.Errorf("isa: kernel %s: no instruction at pc %#x", k.Name, pc)
+}
