@@ -1,0 +1,523 @@
+package cache
+
+import "fmt"
+
+// TCPSpec sizes the vector L1 of one CU. Cycles are core clock cycles.
+type TCPSpec struct {
+	Bytes, LineBytes, Ways int
+	QueueEntries           int  // VMEM instructions waiting for the tag lookup
+	LineCycles             int  // tag lookup and data path, per line touched
+	AddressLanesPerCycle   int  // address coalescer: lanes per cycle, a floor per instruction
+	HitLatencyCycles       int  // lookup to data at the consumer
+	ReturnBytesPerCycle    int  // L2 to TCP bus, and TCP to consumer
+	SetHash                bool // XOR-fold the line address into the set index
+	StoreLineCycles        int  // per line segment written through
+	StoreQueueEntries      int  // write-through segments awaiting acknowledgement
+}
+
+// MemKind is what a vector memory instruction does.
+type MemKind uint8
+
+// Kinds of vector memory instructions.
+const (
+	MemLoad   MemKind = iota // data to VGPRs
+	MemLDSDMA                // data to LDS
+	MemStore                 // no data back; acknowledged
+	MemAtomic                // performed at L2; acknowledged, data to VGPRs if returning
+)
+
+// MemOp is one vector memory instruction on its way through the TCP.
+type MemOp struct {
+	Kind  MemKind
+	Tag   uint32 // caller's name for it
+	Bytes int32  // bytes moved to or from the consumer, all lanes
+	Lanes uint8  // active lanes: the coalescer's work
+	N     int    // lines touched
+	Lines [64]uint64
+	Size  [64]uint8 // bytes of each line; stores and atomics
+}
+
+// TCPDone reports that the data of an instruction is at its consumer's door
+// (loads), or that its writes are acknowledged (stores), in issue order.
+type TCPDone struct {
+	Tag   uint32
+	Kind  MemKind
+	Bytes int32
+	At    int64
+}
+
+// TCPStats counts what one TCP did.
+type TCPStats struct {
+	Instructions  uint64
+	Requests      uint64 // line lookups of loads
+	Hits          uint64 // data present
+	HitsInFlight  uint64 // line allocated, data on its way
+	Misses        uint64
+	StoreSegments uint64
+	BytesIn       uint64 // from L2
+	BytesOut      uint64 // stores to L2
+	BusyCycles    uint64 // lookup pipe busy
+	StallSetFull  uint64 // cycles the lookup waited because every way of a set was in flight
+	StallL2       uint64 // cycles the lookup waited for the L2 to accept
+	StallStore    uint64 // cycles it waited for the store queue
+	LatencySum    uint64 // lookup to data, misses
+	Latency       Histogram
+}
+
+const (
+	lineInvalid = iota
+	linePending
+	lineValid
+)
+
+const noSlot = 0xffff
+
+type tcpLine struct {
+	addr       uint64
+	next       uint16 // hash chain
+	newer, old uint16 // LRU list of valid lines of the set
+	state      uint8
+	set        uint8
+	asked      int64
+	waiters    int32 // head of waiter list, -1 none
+}
+
+type waiter struct {
+	op   int32 // in-flight entry
+	next int32
+}
+
+type flight struct {
+	tag       uint32
+	kind      MemKind
+	bytes     int32
+	remaining int32
+	looked    bool // all lines looked up
+	ready     int64
+}
+
+// TCP is the vector L1 data cache of a CU with the queue in front of it: 64-way
+// sets, a line is allocated from the miss to the return of its data, so that
+// the cache's size bounds the bytes in flight (measured: 32 KiB in flight plus
+// the queue). Loads return in order.
+type TCP struct {
+	spec TCPSpec
+	l2   L2Port
+	cu   int
+
+	sets, ways int
+	lineShift  uint
+	lines      []tcpLine
+	buckets    []uint16
+	lruHead    []uint16 // oldest valid line of a set
+	lruTail    []uint16
+	free       []uint16 // per set: first free slot chain through next
+	waiters    []waiter
+	freeWaiter int32
+
+	queue      []MemOp // ring
+	qHead, qN  int
+	lineIdx    int   // next line of the head instruction
+	pipeFree   int64 // lookup pipe free
+	blockedOn  uint8 // set full: waits for a return
+	blockSince int64
+
+	inflight  []flight // ring in issue order
+	fHead, fN int
+	busFree   int64
+	dataFree  int64 // TCP to consumer path
+	storesOut int
+	Done      []TCPDone // appended in order; the CU drains it
+	Stats     TCPStats
+}
+
+const (
+	blockNone = iota
+	blockSet
+	blockStore
+)
+
+const writeTag = 1 << 31
+
+// maxFlights bounds the instructions between lookup and completion. The wave
+// counters (63 per wave, 32 waves) bound it first.
+const maxFlights = 2048
+
+// NewTCP builds the vector L1 of CU cu.
+func NewTCP(s TCPSpec, cu int, l2 L2Port) (*TCP, error) {
+	n := s.Bytes / s.LineBytes
+	if n < s.Ways || n%s.Ways != 0 || n >= noSlot || s.LineBytes&(s.LineBytes-1) != 0 {
+		return nil, fmt.Errorf("cache: vector L1 of %d bytes cannot be %d ways of %d byte lines", s.Bytes, s.Ways, s.LineBytes)
+	}
+	sets := n / s.Ways
+	if sets&(sets-1) != 0 || sets > 256 {
+		return nil, fmt.Errorf("cache: vector L1 has %d sets, want a power of two up to 256", sets)
+	}
+	t := &TCP{spec: s, l2: l2, cu: cu, sets: sets, ways: s.Ways}
+	for 1<<t.lineShift < s.LineBytes {
+		t.lineShift++
+	}
+	t.lines = make([]tcpLine, n)
+	nb := 1
+	for nb < 2*n {
+		nb *= 2
+	}
+	t.buckets = make([]uint16, nb)
+	t.lruHead = make([]uint16, sets)
+	t.lruTail = make([]uint16, sets)
+	t.free = make([]uint16, sets)
+	t.queue = make([]MemOp, s.QueueEntries)
+	t.inflight = make([]flight, maxFlights)
+	t.Reset()
+	return t, nil
+}
+
+// Reset empties the cache between kernels; nothing may be in flight.
+func (t *TCP) Reset() {
+	for i := range t.buckets {
+		t.buckets[i] = noSlot
+	}
+	for s := range t.lruHead {
+		t.lruHead[s], t.lruTail[s], t.free[s] = noSlot, noSlot, noSlot
+	}
+	for i := range t.lines {
+		s := i / t.ways
+		t.lines[i] = tcpLine{next: t.free[s], set: uint8(s), waiters: -1}
+		t.free[s] = uint16(i)
+	}
+	t.waiters, t.freeWaiter = t.waiters[:0], -1
+}
+
+// Full reports whether the queue in front of the lookup is full.
+func (t *TCP) Full() bool { return t.qN == len(t.queue) }
+
+// Slot returns the queue entry to fill for the next Push.
+func (t *TCP) Slot() *MemOp { return &t.queue[(t.qHead+t.qN)%len(t.queue)] }
+
+// Push enqueues the entry filled through Slot; the queue must not be full.
+func (t *TCP) Push(now int64) {
+	if t.qN == 0 {
+		t.lineIdx = 0
+		t.pipeFree = max(t.pipeFree, now)
+	}
+	t.qN++
+	t.Stats.Instructions++
+}
+
+func (t *TCP) setOf(line uint64) int {
+	i := line >> t.lineShift
+	if t.spec.SetHash {
+		i ^= i>>3 ^ i>>7 ^ i>>12 ^ i>>19
+	}
+	return int(i & uint64(t.sets-1))
+}
+
+func (t *TCP) bucketOf(line uint64) int {
+	return int((line >> t.lineShift) * 0x9e3779b97f4a7c15 >> 40 & uint64(len(t.buckets)-1))
+}
+
+func (t *TCP) find(line uint64) int {
+	for i := t.buckets[t.bucketOf(line)]; i != noSlot; i = t.lines[i].next {
+		if t.lines[i].addr == line {
+			return int(i)
+		}
+	}
+	return -1
+}
+
+func (t *TCP) lruRemove(i uint16) {
+	l := &t.lines[i]
+	s := l.set
+	if l.old != noSlot {
+		t.lines[l.old].newer = l.newer
+	} else {
+		t.lruHead[s] = l.newer
+	}
+	if l.newer != noSlot {
+		t.lines[l.newer].old = l.old
+	} else {
+		t.lruTail[s] = l.old
+	}
+}
+
+func (t *TCP) lruAppend(i uint16) {
+	l := &t.lines[i]
+	s := l.set
+	l.newer, l.old = noSlot, t.lruTail[s]
+	if l.old != noSlot {
+		t.lines[l.old].newer = i
+	} else {
+		t.lruHead[s] = i
+	}
+	t.lruTail[s] = i
+}
+
+// alloc finds a slot for line in its set: a free one, else the least recently
+// used line that is not in flight, else none.
+func (t *TCP) alloc(line uint64) int {
+	s := t.setOf(line)
+	i := t.free[s]
+	if i != noSlot {
+		t.free[s] = t.lines[i].next
+	} else {
+		i = t.lruHead[s]
+		if i == noSlot {
+			return -1
+		}
+		t.lruRemove(i)
+		t.unhash(i)
+	}
+	l := &t.lines[i]
+	l.addr, l.state, l.waiters = line, linePending, -1
+	b := t.bucketOf(line)
+	l.next = t.buckets[b]
+	t.buckets[b] = i
+	return int(i)
+}
+
+func (t *TCP) unhash(i uint16) {
+	p := &t.buckets[t.bucketOf(t.lines[i].addr)]
+	for *p != i {
+		p = &t.lines[*p].next
+	}
+	*p = t.lines[i].next
+}
+
+func (t *TCP) release(i int) {
+	t.unhash(uint16(i))
+	l := &t.lines[i]
+	l.state = lineInvalid
+	l.next = t.free[l.set]
+	t.free[l.set] = uint16(i)
+}
+
+func (t *TCP) addWaiter(slot int, op int32) {
+	w := t.freeWaiter
+	if w < 0 {
+		w = int32(len(t.waiters))
+		t.waiters = append(t.waiters, waiter{})
+	} else {
+		t.freeWaiter = t.waiters[w].next
+	}
+	t.waiters[w] = waiter{op: op, next: t.lines[slot].waiters}
+	t.lines[slot].waiters = w
+}
+
+// lookupQuantum is how many cycles of lookups one Step does: an issue slot.
+const lookupQuantum = 4
+
+// Step does the lookups that start before now+lookupQuantum and returns the
+// next cycle with work, or Never.
+func (t *TCP) Step(now int64) int64 {
+	if t.qN == 0 {
+		return Never
+	}
+	if t.pipeFree > now {
+		return t.pipeFree
+	}
+	if t.blockedOn != blockNone {
+		t.unblock(now)
+	}
+	for t.qN > 0 && t.pipeFree < now+lookupQuantum {
+		op := &t.queue[t.qHead]
+		if t.lineIdx == 0 {
+			if t.fN == len(t.inflight) {
+				t.pipeFree = now + lookupQuantum
+				return t.pipeFree
+			}
+			f := &t.inflight[(t.fHead+t.fN)%len(t.inflight)]
+			*f = flight{tag: op.Tag, kind: op.Kind, bytes: op.Bytes}
+			t.fN++
+		}
+		if op.N > 0 {
+			if retry := t.lookup(now, op); retry != 0 {
+				return retry
+			}
+		}
+		t.lineIdx++
+		if t.lineIdx >= op.N {
+			t.finishLookup(op)
+		}
+	}
+	t.drain()
+	if t.qN == 0 {
+		return Never
+	}
+	return t.pipeFree
+}
+
+// unblock books the stalled cycles under their cause.
+func (t *TCP) unblock(now int64) {
+	d := uint64(max(now-t.blockSince, 0))
+	switch t.blockedOn {
+	case blockSet:
+		t.Stats.StallSetFull += d
+	case blockStore:
+		t.Stats.StallStore += d
+	}
+	t.blockedOn = blockNone
+}
+
+// lookup handles one line of the head instruction. It returns 0, or the cycle
+// at which to try again (Never: an event will restart the pipe).
+func (t *TCP) lookup(now int64, op *MemOp) int64 {
+	fi := int32((t.fHead + t.fN - 1) % len(t.inflight))
+	f := &t.inflight[fi]
+	line := op.Lines[t.lineIdx]
+	if op.Kind == MemStore || op.Kind == MemAtomic {
+		return t.lookupWrite(now, op, f, fi, line)
+	}
+	if i := t.find(line); i >= 0 {
+		t.Stats.Requests++
+		l := &t.lines[i]
+		if l.state == lineValid {
+			t.Stats.Hits++
+			f.ready = max(f.ready, t.pipeFree+int64(t.spec.HitLatencyCycles))
+			t.lruRemove(uint16(i))
+			t.lruAppend(uint16(i))
+		} else {
+			t.Stats.HitsInFlight++
+			f.remaining++
+			t.addWaiter(i, fi)
+		}
+		t.advance(t.spec.LineCycles)
+		return 0
+	}
+	i := t.alloc(line)
+	if i < 0 {
+		t.blockedOn, t.blockSince = blockSet, now
+		t.pipeFree = now
+		return Never
+	}
+	if retry := t.l2.Read(now, t.cu, line, uint32(i)); retry != 0 {
+		t.release(i)
+		t.Stats.StallL2 += uint64(retry - now)
+		t.pipeFree = retry
+		return retry
+	}
+	t.Stats.Requests++
+	t.Stats.Misses++
+	t.lines[i].asked = now
+	f.remaining++
+	t.addWaiter(i, fi)
+	t.advance(t.spec.LineCycles)
+	return 0
+}
+
+func (t *TCP) lookupWrite(now int64, op *MemOp, f *flight, fi int32, line uint64) int64 {
+	if t.storesOut >= t.spec.StoreQueueEntries {
+		t.blockedOn, t.blockSince = blockStore, now
+		t.pipeFree = now
+		return Never
+	}
+	n := int(op.Size[t.lineIdx])
+	if retry := t.l2.Write(now, t.cu, line, n, writeTag|uint32(fi)); retry != 0 {
+		t.Stats.StallL2 += uint64(retry - now)
+		t.pipeFree = retry
+		return retry
+	}
+	t.storesOut++
+	t.Stats.StoreSegments++
+	t.Stats.BytesOut += uint64(n)
+	f.remaining++
+	t.advance(t.spec.StoreLineCycles)
+	return 0
+}
+
+func (t *TCP) advance(cycles int) {
+	t.pipeFree += int64(cycles)
+	t.Stats.BusyCycles += uint64(cycles)
+}
+
+// finishLookup retires the head instruction from the queue. An instruction
+// with few lines still costs the coalescer its lanes.
+func (t *TCP) finishLookup(op *MemOp) {
+	per := t.spec.LineCycles
+	if op.Kind == MemStore || op.Kind == MemAtomic {
+		per = t.spec.StoreLineCycles
+	}
+	floor := (int(op.Lanes) + t.spec.AddressLanesPerCycle - 1) / t.spec.AddressLanesPerCycle
+	if d := max(floor, 1) - op.N*per; d > 0 {
+		t.advance(d)
+	}
+	f := &t.inflight[(t.fHead+t.fN-1)%len(t.inflight)]
+	f.looked = true
+	f.ready = max(f.ready, t.pipeFree)
+	t.qHead = (t.qHead + 1) % len(t.queue)
+	t.qN--
+	t.lineIdx = 0
+}
+
+// LineReturned takes the data of slot tag from the L2 at cycle now and returns
+// the next cycle with work.
+func (t *TCP) LineReturned(now int64, tag uint32) int64 {
+	bus := int64(t.spec.LineBytes / t.spec.ReturnBytesPerCycle)
+	t.busFree = max(t.busFree, now) + bus
+	at := t.busFree + int64(t.spec.HitLatencyCycles)
+	l := &t.lines[tag]
+	for w := l.waiters; w >= 0; {
+		wt := t.waiters[w]
+		f := &t.inflight[wt.op]
+		f.remaining--
+		f.ready = max(f.ready, at)
+		t.waiters[w].next = t.freeWaiter
+		t.freeWaiter = w
+		w = wt.next
+	}
+	l.waiters, l.state = -1, lineValid
+	t.lruAppend(uint16(tag))
+	t.Stats.BytesIn += uint64(t.spec.LineBytes)
+	lat := uint64(t.busFree - l.asked)
+	t.Stats.LatencySum += lat
+	t.Stats.Latency.Add(lat)
+	t.drain()
+	if t.blockedOn == blockSet {
+		t.pipeFree = max(t.pipeFree, t.busFree)
+		return t.pipeFree
+	}
+	return t.nextLookup()
+}
+
+// WriteAcked takes the acknowledgement of one written segment.
+func (t *TCP) WriteAcked(now int64, tag uint32) int64 {
+	f := &t.inflight[tag&^writeTag]
+	f.remaining--
+	f.ready = max(f.ready, now)
+	t.storesOut--
+	t.drain()
+	if t.blockedOn == blockStore {
+		t.pipeFree = max(t.pipeFree, now+1)
+		return t.pipeFree
+	}
+	return t.nextLookup()
+}
+
+func (t *TCP) nextLookup() int64 {
+	if t.qN == 0 || t.blockedOn != blockNone {
+		return Never
+	}
+	return t.pipeFree
+}
+
+// drain completes instructions in issue order as far as their data is known.
+func (t *TCP) drain() {
+	for t.fN > 0 {
+		f := &t.inflight[t.fHead]
+		if !f.looked || f.remaining > 0 {
+			return
+		}
+		at := f.ready
+		if f.kind != MemStore {
+			// The path to the consumer moves ReturnBytesPerCycle, instructions one after the other.
+			at = max(at, t.dataFree+int64(f.bytes)/int64(t.spec.ReturnBytesPerCycle))
+		}
+		at = max(at, t.dataFree)
+		t.dataFree = at
+		t.Done = append(t.Done, TCPDone{Tag: f.tag, Kind: f.kind, Bytes: f.bytes, At: at})
+		t.fHead = (t.fHead + 1) % len(t.inflight)
+		t.fN--
+	}
+}
+
+// Busy reports whether anything is queued or in flight.
+func (t *TCP) Busy() bool { return t.qN > 0 || t.fN > 0 }
