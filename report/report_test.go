@@ -1,0 +1,290 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files and docs/json.md")
+
+// golden compares got with a file, which -update rewrites.
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got), `go test ./report -update` rewrites it:\n%s", file, diff)
+	}
+}
+
+func TestWriteGolden(t *testing.T) {
+	for _, f := range Formats {
+		var b bytes.Buffer
+		if err := Write(&b, sample(), f); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, "testdata/sample."+f, b.String())
+	}
+	if err := Write(&bytes.Buffer{}, sample(), "xml"); err == nil {
+		t.Error("format xml was accepted")
+	}
+}
+
+func TestTextIsOnePage(t *testing.T) {
+	var b strings.Builder
+	if err := WriteText(&b, sample()); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(b.String(), "\n")
+	if len(lines) > 64 {
+		t.Errorf("page has %d lines", len(lines))
+	}
+	for _, l := range lines {
+		if n := utf8.RuneCountInString(l); n > 100 {
+			t.Errorf("line of %d columns: %s", n, l)
+		}
+		if strings.TrimRight(l, " ") != l {
+			t.Errorf("line ends in spaces: %q", l)
+		}
+	}
+}
+
+func TestJSONReadsBack(t *testing.T) {
+	want := sample()
+	want.Machine.Resolved.Set("lds.bytes", "163840")
+	var b bytes.Buffer
+	if err := WriteJSON(&b, want); err != nil {
+		t.Fatal(err)
+	}
+	var got Run
+	if err := json.Unmarshal(b.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	var again bytes.Buffer
+	if err := WriteJSON(&again, &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(b.String(), again.String()); diff != "" {
+		t.Errorf("written, read, written again (-first +second):\n%s", diff)
+	}
+	if !strings.Contains(b.String(), `"resolved": {
+      "lds": {
+        "bytes": "163840"`) {
+		t.Errorf("machine leaf is not nested:\n%s", b.String())
+	}
+}
+
+// TestPromisedKeys holds the keys that scripts rely on.
+func TestPromisedKeys(t *testing.T) {
+	have := map[string]Key{}
+	for _, k := range Keys() {
+		if _, twice := have[k.Path]; twice {
+			t.Errorf("key %s occurs twice", k.Path)
+		}
+		have[k.Path] = k
+	}
+	for _, path := range strings.Fields(`kernel arch cycles clock_mhz time_us tflops peak_tflops_at_clock matrix_utilization
+		loop_matrix_utilization wave_instructions wave_cycles issued stalls lds.bank_conflicts lds.instructions l2.hit_rate
+		l2.hit_in_flight l2.requests l2.bytes l2.bandwidth_tbs llc.hit_rate hbm.bytes hbm.bandwidth_tbs clock.fitted_on clock.class
+		clock.law launch_overhead_us verify.max_relative_error host.wall_seconds host.wave_instructions_per_second
+		host.cycles_per_second counters.SQ_LDS_BANK_CONFLICT stalls.waitcnt_vmcnt seed kernel_hash machine.hash version`) {
+		if _, ok := have[path]; !ok {
+			t.Errorf("key %s is missing", path)
+		}
+	}
+	for path, k := range have {
+		if k.Doc == "" {
+			t.Errorf("key %s has no doc", path)
+		}
+	}
+	golden(t, "../docs/json.md", Markdown(Keys()))
+}
+
+// TestKeysMatchJSON holds the documented keys against what is written.
+func TestKeysMatchJSON(t *testing.T) {
+	r := sample()
+	r.Verify = &Verify{}
+	r.Instructions = []Instruction{{}}
+	var b bytes.Buffer
+	if err := WriteJSON(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	var tree map[string]any
+	if err := json.Unmarshal(b.Bytes(), &tree); err != nil {
+		t.Fatal(err)
+	}
+	written := map[string]bool{}
+	collect(tree, "", written)
+	for _, k := range Keys() {
+		if !written[k.Path] {
+			t.Errorf("documented key %s is not written", k.Path)
+		}
+		delete(written, k.Path)
+	}
+	for path := range written {
+		switch path {
+		case "machine", "options", "launch", "clock", "occupancy", "lds", "tcp", "l2", "fabric", "llc", "hbm", "lds.latency",
+			"tcp.latency", "l2.latency", "llc.latency", "hbm.latency", "verify", "host":
+		default:
+			t.Errorf("written key %s is not documented", path)
+		}
+	}
+}
+
+func collect(v any, path string, into map[string]bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, e := range v {
+			p := strings.TrimPrefix(path+"."+k, ".")
+			into[p] = true
+			collect(e, p, into)
+		}
+	case []any:
+		for _, e := range v {
+			if _, ok := e.(map[string]any); ok {
+				collect(e, path+"[]", into)
+			}
+		}
+	}
+}
+
+func TestCSVIsLongForm(t *testing.T) {
+	var b bytes.Buffer
+	if err := WriteCSV(&b, sample()); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&b).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string][]string{}
+	for _, r := range rows {
+		got[r[0]] = r[1:]
+	}
+	for metric, want := range map[string][]string{
+		"metric":                           {"unit", "value"},
+		"cycles":                           {"cycles", "1310000"},
+		"stalls.barrier":                   {"wave-cycles", "900000000"},
+		"launch_sensitivity.2.overhead_us": {"us", "5"},
+		"clusters.0.name":                  {"", "m0"},
+		"clock.fitted_on.0":                {"", "gemm bf16 8192"},
+	} {
+		if diff := cmp.Diff(want, got[metric]); diff != "" {
+			t.Errorf("%s (-want +got): %s", metric, diff)
+		}
+	}
+}
+
+func TestDerive(t *testing.T) {
+	r := &Run{Cycles: 2_000_000, ClockMHz: 2000, LaunchOverheadUS: 3, FLOPs: 1e12, L2: Cache{Requests: 10, Hits: 6, HitsInFlight: 2, Misses: 2, Bytes: 4_000_000_000}}
+	r.Derive()
+	if r.KernelTimeUS != 1000 || r.TimeUS != 1003 {
+		t.Errorf("times %g and %g us, want 1000 and 1003", r.KernelTimeUS, r.TimeUS)
+	}
+	if want := 1e12 / 1003e-6 / 1e12; r.TFLOPS != want {
+		t.Errorf("%g TFLOPS, want %g", r.TFLOPS, want)
+	}
+	if r.L2.HitRate != 0.8 || r.L2.HitInFlight != 0.2 || r.L2.BandwidthTBs != 4 {
+		t.Errorf("L2 hit rate %g, in flight %g, %g TB/s; want 0.8, 0.2, 4", r.L2.HitRate, r.L2.HitInFlight, r.L2.BandwidthTBs)
+	}
+	if len(r.LaunchSensitivity) != 3 || r.LaunchSensitivity[0].TimeUS != 1001 {
+		t.Errorf("sensitivity %+v", r.LaunchSensitivity)
+	}
+	empty := &Run{}
+	empty.Derive() // nothing may become NaN, which JSON cannot hold
+	if err := WriteJSON(&bytes.Buffer{}, empty); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCheckSums(t *testing.T) {
+	rows := func(r *Run) {
+		r.Instructions = []Instruction{{PC: 0, Hits: r.WaveInstructions, IssueCycles: r.Issued.Sum(), StallCycles: r.Stalls.Sum(), Stalls: r.Stalls.NonZero()}}
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*Run)
+		want   string
+	}{
+		{"as it is", func(*Run) {}, ""},
+		{"rows that add up", rows, ""},
+		{"a wave-cycle lost", func(r *Run) { r.WaveCycles++ }, "resident"},
+		{"a request lost", func(r *Run) { r.L2.Misses-- }, "l2"},
+		{"a row's issue lost", func(r *Run) { rows(r); r.Instructions[0].IssueCycles-- }, "wave-cycles"},
+		{"a row's hit lost", func(r *Run) { rows(r); r.Instructions[0].Hits-- }, "times"},
+		{"a row's stall lost", func(r *Run) { rows(r); r.Instructions[0].StallCycles-- }, "stalls by reason"},
+		{"a row's reason swapped", func(r *Run) {
+			rows(r)
+			r.Instructions[0].Stalls[0].Value++
+			r.Instructions[0].Stalls[1].Value--
+		}, "stalled"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := sample()
+			c.change(r)
+			err := r.CheckSums()
+			if c.want == "" && err != nil {
+				t.Errorf("refused: %v", err)
+			}
+			if c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("error %v, want one with %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestLatency(t *testing.T) {
+	l := NewLatency("cycles", []Bucket{{0, 10, 50}, {10, 20, 40}, {30, 41, 10}}, 15)
+	want := Latency{Unit: "cycles", Count: 100, Mean: 15, Min: 0, P50: 9, P90: 19, P99: 39, Max: 40,
+		Buckets: []Bucket{{0, 10, 50}, {10, 20, 40}, {30, 41, 10}}}
+	if diff := cmp.Diff(want, l); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if got := NewLatency("ns", []Bucket{{0, 1, 0}}, 0); got.Count != 0 || got.Max != 0 || got.Buckets != nil {
+		t.Errorf("empty distribution: %+v", got)
+	}
+	// 0 has no significant bit, 1 has one, 2 and 3 have two.
+	if diff := cmp.Diff([]Bucket{{0, 1, 7}, {1, 2, 8}, {4, 8, 9}}, PowerBuckets([]uint64{7, 8, 0, 9})); diff != "" {
+		t.Errorf("power buckets (-want +got):\n%s", diff)
+	}
+}
+
+func TestCounts(t *testing.T) {
+	c := NewCounts(StallReasons)
+	if err := c.Add("coffee", 1); err == nil {
+		t.Error("an undocumented stall reason was accepted")
+	}
+	fill(c, "fetch", 2)
+	fill(c, "fetch", 3)
+	if c.Get("fetch") != 5 || c.Sum() != 5 || len(c.NonZero()) != 1 {
+		t.Errorf("counts %v", c)
+	}
+}
+
+func TestThousands(t *testing.T) {
+	for v, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", -1234567: "-1,234,567"} {
+		if got := Thousands(v); got != want {
+			t.Errorf("Thousands(%d) = %s, want %s", v, got, want)
+		}
+	}
+}

@@ -1,0 +1,230 @@
+package report
+
+// Run is the result of one simulated kernel launch.
+type Run struct {
+	Version    string  `json:"version" doc:"Whisker's version"`
+	Kernel     string  `json:"kernel" doc:"kernel name"`
+	KernelHash string  `json:"kernel_hash" doc:"hash of the kernel's instructions and launch"`
+	Arch       string  `json:"arch" doc:"machine name"`
+	Mode       string  `json:"mode" doc:"timing, functional or full"`
+	Seed       uint64  `json:"seed" doc:"seed of the input values"`
+	Options    Options `json:"options"`
+	Machine    Machine `json:"machine"`
+	Launch     Launch  `json:"launch"`
+
+	Cycles            int64   `json:"cycles" unit:"cycles" doc:"core clock cycles from the first workgroup's launch to the last wave's end, write-back of its stores included"`
+	ClockMHz          float64 `json:"clock_mhz" unit:"MHz" doc:"core clock that the cycles are turned into time with"`
+	Clock             Clock   `json:"clock"`
+	KernelTimeUS      float64 `json:"kernel_time_us" unit:"us" doc:"cycles over the clock, without launch overhead"`
+	LaunchOverheadUS  float64 `json:"launch_overhead_us" unit:"us" doc:"constant of the machine file or of --launch-overhead-us, added once"`
+	TimeUS            float64 `json:"time_us" unit:"us" doc:"what a benchmark that times each launch sees: kernel time and launch overhead"`
+	FLOPs             float64 `json:"flops" unit:"flop" doc:"the benchmark's own count, for GEMM 2MNK"`
+	TFLOPS            float64 `json:"tflops" unit:"TFLOPS" doc:"flops over time_us"`
+	PeakTFLOPSAtClock float64 `json:"peak_tflops_at_clock" unit:"TFLOPS" doc:"matrix peak of the machine at clock_mhz for the kernel's matrix instruction"`
+	PeakShare         float64 `json:"peak_share" unit:"fraction" doc:"tflops over peak_tflops_at_clock"`
+
+	LaunchSensitivity []LaunchPoint `json:"launch_sensitivity" doc:"the result at other launch overheads"`
+
+	MatrixUtilization     float64 `json:"matrix_utilization" unit:"fraction" doc:"matrix pipe busy cycles over SIMDs times cycles"`
+	LoopMatrixUtilization float64 `json:"loop_matrix_utilization" unit:"fraction" doc:"the same over the kernel's main loop alone: from the first to the last loop instruction of each workgroup; 0 when the kernel has no marked loop"`
+	LoopCyclesPerStep     float64 `json:"loop_cycles_per_step" unit:"cycles" doc:"mean cycles of one K step of the main loop; 0 when the kernel has no marked loop"`
+	VALUUtilization       float64 `json:"valu_utilization" unit:"fraction" doc:"vector ALU busy cycles over SIMDs times cycles"`
+	SALUUtilization       float64 `json:"salu_utilization" unit:"fraction" doc:"scalar unit busy cycles over CUs times cycles"`
+	IssueUtilization      float64 `json:"issue_utilization" unit:"fraction" doc:"wave instructions over the issue slots that SIMD visits offer at one instruction each"`
+
+	WaveInstructions int64     `json:"wave_instructions" doc:"instructions issued, counted once a wave"`
+	WaveCycles       int64     `json:"wave_cycles" unit:"wave-cycles" doc:"cycles that waves were resident, summed over waves: the sum of issued and stalls, exactly"`
+	Issued           Counts    `json:"issued" unit:"wave-cycles" doc:"wave-cycles in which an instruction issued, by class"`
+	Stalls           Counts    `json:"stalls" unit:"wave-cycles" doc:"wave-cycles in which nothing issued, by reason"`
+	Occupancy        Occupancy `json:"occupancy"`
+
+	LDS    LDS    `json:"lds"`
+	TCP    TCP    `json:"tcp"`
+	L2     Cache  `json:"l2"`
+	Fabric Fabric `json:"fabric"`
+	LLC    Cache  `json:"llc"`
+	HBM    Memory `json:"hbm"`
+
+	Counters     Counts        `json:"counters" doc:"rocprof's counter names, where the meaning is the same"`
+	Clusters     []Cluster     `json:"clusters,omitempty" doc:"the main loop by cluster, when the kernel marks its clusters"`
+	Instructions []Instruction `json:"instructions,omitempty" doc:"one row an instruction address, with --per-instruction"`
+
+	Verify *Verify  `json:"verify,omitempty" doc:"present when values were checked"`
+	Notes  []string `json:"notes,omitempty" doc:"what the reader must know before using the figures: predictions, fallbacks, policies"`
+	Host   *Host    `json:"host,omitempty" doc:"the only figures that differ between repetitions of the same run"`
+}
+
+// Options is the kernel's configuration as it was run, defaults filled in.
+type Options struct {
+	M        int    `json:"m" doc:"rows of C"`
+	N        int    `json:"n" doc:"columns of C"`
+	K        int    `json:"k" doc:"inner dimension"`
+	Tile     string `json:"tile" doc:"workgroup tile, MxNxK"`
+	Schedule string `json:"schedule" doc:"wave schedule of the kernel"`
+	MFMA     string `json:"mfma" doc:"matrix instruction shape, MxNxK"`
+	DType    string `json:"dtype" doc:"input data type"`
+	Window   int    `json:"window" doc:"W of the block remap: rows of tiles a window"`
+	Chunk    int    `json:"chunk" doc:"C of the block remap: consecutive blocks an XCD gets"`
+}
+
+// Machine names the machine that was simulated and carries it whole.
+type Machine struct {
+	Name     string `json:"name" doc:"machine name"`
+	CPU      string `json:"cpu" doc:"LLVM processor name"`
+	Hash     string `json:"hash" doc:"hash of the resolved machine file"`
+	XCDs     int    `json:"xcds" doc:"accelerator dies"`
+	CUs      int    `json:"cus" doc:"compute units, all dies"`
+	Resolved Tree   `json:"resolved" doc:"every leaf of the machine file after inheritance and --set"`
+}
+
+// Launch is the dispatch.
+type Launch struct {
+	Workgroups        int `json:"workgroups" doc:"workgroups of the grid"`
+	WavesPerWorkgroup int `json:"waves_per_workgroup" doc:"waves of one workgroup"`
+}
+
+// Clock says where the clock comes from.
+type Clock struct {
+	Law        string   `json:"law" doc:"clock law of the machine file"`
+	Class      string   `json:"class" doc:"class of the clock's constants: published, measured, derived, calibrated or assumed"`
+	FittedOn   []string `json:"fitted_on" doc:"points that a calibrated clock was fitted on"`
+	Prediction bool     `json:"prediction" doc:"true when this very point is not among fitted_on"`
+}
+
+// LaunchPoint is the result at one launch overhead.
+type LaunchPoint struct {
+	OverheadUS float64 `json:"overhead_us" unit:"us" doc:"launch overhead"`
+	TimeUS     float64 `json:"time_us" unit:"us" doc:"kernel time and this overhead"`
+	TFLOPS     float64 `json:"tflops" unit:"TFLOPS" doc:"flops over this time"`
+}
+
+// Occupancy says how many waves a SIMD holds and what stops it from holding more.
+type Occupancy struct {
+	WavesPerSIMD     int     `json:"waves_per_simd" doc:"waves of this kernel that a SIMD can hold"`
+	WorkgroupsPerCU  int     `json:"workgroups_per_cu" doc:"workgroups that a CU can hold at once"`
+	Limiter          string  `json:"limiter" doc:"the resource that runs out first: wave_slots, vgprs, sgprs, lds or grid"`
+	VGPRs            int     `json:"vgprs" doc:"architectural vector registers a lane"`
+	AGPRs            int     `json:"agprs" doc:"accumulation vector registers a lane"`
+	SGPRs            int     `json:"sgprs" doc:"scalar registers a wave"`
+	LDSBytes         int     `json:"lds_bytes" unit:"bytes" doc:"LDS of a workgroup"`
+	MeanWavesPerSIMD float64 `json:"mean_waves_per_simd" doc:"wave-cycles over SIMDs times cycles"`
+	EmptySlotCycles  int64   `json:"empty_slot_cycles" unit:"slot-cycles" doc:"cycles that wave slots had no wave resident; not part of wave_cycles"`
+}
+
+// LDS is the local data share, all CUs.
+type LDS struct {
+	Instructions    int64   `json:"instructions" doc:"DS instructions"`
+	BankConflicts   int64   `json:"bank_conflicts" unit:"cycles" doc:"rocprof's meaning: over the phases of each instruction, the largest number of distinct addresses in one bank less one, summed"`
+	ConflictsPer    float64 `json:"conflicts_per_instruction" doc:"bank_conflicts over instructions"`
+	UnalignedStalls int64   `json:"unaligned_stalls" unit:"cycles" doc:"extra service cycles of unaligned accesses"`
+	BytesRead       int64   `json:"bytes_read" unit:"bytes" doc:"bytes that DS reads returned"`
+	BytesWritten    int64   `json:"bytes_written" unit:"bytes" doc:"bytes that DS writes stored"`
+	FillBytes       int64   `json:"fill_bytes" unit:"bytes" doc:"bytes written by direct-to-LDS loads"`
+	BankUtilization float64 `json:"bank_utilization" unit:"fraction" doc:"cycles the banks served a phase or a fill over CUs times cycles"`
+	PortUtilization float64 `json:"port_utilization" unit:"fraction" doc:"cycles the SIMD-pair ports carried data over ports times cycles"`
+	FillUtilization float64 `json:"fill_utilization" unit:"fraction" doc:"cycles the banks took direct-to-LDS data over CUs times cycles"`
+	Latency         Latency `json:"latency" doc:"issue of a DS read to its data in the VGPR"`
+}
+
+// TCP is the vector L1 with its queue, all CUs.
+type TCP struct {
+	Instructions      int64   `json:"instructions" doc:"vector-memory instructions"`
+	Requests          int64   `json:"requests" doc:"line lookups of reads"`
+	Hits              int64   `json:"hits" doc:"lookups that found their line present"`
+	HitsInFlight      int64   `json:"hits_in_flight" doc:"lookups that found their line already asked for"`
+	Misses            int64   `json:"misses" doc:"lookups that asked L2 for the line"`
+	HitRate           float64 `json:"hit_rate" unit:"fraction" doc:"hits and hits in flight over requests"`
+	HitInFlight       float64 `json:"hit_in_flight" unit:"fraction" doc:"hits in flight over requests: part of hit_rate"`
+	Stores            int64   `json:"stores" doc:"line segments written through to L2"`
+	BytesRead         int64   `json:"bytes_read" unit:"bytes" doc:"bytes delivered to VGPRs and LDS"`
+	BytesWritten      int64   `json:"bytes_written" unit:"bytes" doc:"bytes stored"`
+	Utilization       float64 `json:"utilization" unit:"fraction" doc:"cycles the tag lookup was busy over CUs times cycles"`
+	MeanLinesInFlight float64 `json:"mean_lines_in_flight" doc:"lines outstanding to L2 a CU, averaged over cycles"`
+	Latency           Latency `json:"latency" doc:"issue of a vector-memory load to its last data"`
+}
+
+// Cache is one level of cache behind the CUs, all dies.
+type Cache struct {
+	Requests     int64   `json:"requests" doc:"line requests, reads and writes"`
+	Reads        int64   `json:"reads" doc:"read requests"`
+	Writes       int64   `json:"writes" doc:"write requests"`
+	Hits         int64   `json:"hits" doc:"requests that found their line present"`
+	HitsInFlight int64   `json:"hits_in_flight" doc:"requests that found their line already asked for"`
+	Misses       int64   `json:"misses" doc:"requests that went a level down for the line"`
+	HitRate      float64 `json:"hit_rate" unit:"fraction" doc:"hits and hits in flight over requests, as published hit rates count"`
+	HitInFlight  float64 `json:"hit_in_flight" unit:"fraction" doc:"hits in flight over requests: part of hit_rate"`
+	Fills        int64   `json:"fills" doc:"lines that came from the level below"`
+	WriteBacks   int64   `json:"write_backs" doc:"dirty lines written to the level below"`
+	Bytes        int64   `json:"bytes" unit:"bytes" doc:"bytes moved between this level and the one above"`
+	BandwidthTBs float64 `json:"bandwidth_tbs" unit:"TB/s" doc:"bytes over kernel_time_us"`
+	Utilization  float64 `json:"utilization" unit:"fraction" doc:"bandwidth over what the level's data paths carry at most"`
+	Latency      Latency `json:"latency" doc:"request accepted to data at the requester's port"`
+}
+
+// Fabric is the links between XCDs and IODs.
+type Fabric struct {
+	BytesRead        int64   `json:"bytes_read" unit:"bytes" doc:"bytes towards the XCDs"`
+	BytesWritten     int64   `json:"bytes_written" unit:"bytes" doc:"bytes towards the IODs"`
+	ReadTBs          float64 `json:"read_tbs" unit:"TB/s" doc:"bytes_read over kernel_time_us"`
+	WriteTBs         float64 `json:"write_tbs" unit:"TB/s" doc:"bytes_written over kernel_time_us"`
+	ReadUtilization  float64 `json:"read_utilization" unit:"fraction" doc:"read_tbs over the links' capacity"`
+	WriteUtilization float64 `json:"write_utilization" unit:"fraction" doc:"write_tbs over the links' capacity"`
+}
+
+// Memory is HBM, all stacks.
+type Memory struct {
+	Requests     int64   `json:"requests" doc:"line requests, reads and writes"`
+	Reads        int64   `json:"reads" doc:"lines read"`
+	Writes       int64   `json:"writes" doc:"lines written"`
+	RowHits      int64   `json:"row_hits" doc:"requests that found their row open"`
+	RowMisses    int64   `json:"row_misses" doc:"requests that had to open their row"`
+	Bytes        int64   `json:"bytes" unit:"bytes" doc:"bytes read and written"`
+	BandwidthTBs float64 `json:"bandwidth_tbs" unit:"TB/s" doc:"bytes over kernel_time_us"`
+	Utilization  float64 `json:"utilization" unit:"fraction" doc:"bandwidth over the peak of all channels"`
+	Latency      Latency `json:"latency" doc:"request accepted to data back at the LLC"`
+}
+
+// Cluster is one cluster of a kernel's main loop. Cycles are means a visit,
+// seen from one SIMD.
+type Cluster struct {
+	Name         string  `json:"name" doc:"cluster name as the kernel marks it"`
+	Visits       int64   `json:"visits" doc:"times that waves ran through the cluster"`
+	Cycles       float64 `json:"cycles" unit:"cycles" doc:"first instruction to the next cluster's first"`
+	MatrixCycles float64 `json:"matrix_cycles" unit:"cycles" doc:"matrix pipe occupied by the cluster's instructions"`
+	LDSService   float64 `json:"lds_service" unit:"cycles" doc:"LDS banks occupied by the cluster's instructions"`
+	LDSLatency   float64 `json:"lds_latency" unit:"cycles" doc:"waited in s_waitcnt lgkmcnt"`
+	VMEMWait     float64 `json:"vmem_wait" unit:"cycles" doc:"waited in s_waitcnt vmcnt"`
+	Barrier      float64 `json:"barrier" unit:"cycles" doc:"waited at s_barrier"`
+	ExposedWait  float64 `json:"exposed_wait" unit:"cycles" doc:"cycles of the cluster in which no wave of the SIMD kept the matrix pipe busy"`
+	Other        float64 `json:"other" unit:"cycles" doc:"stalled for any other reason"`
+}
+
+// Instruction is one row of the per-instruction table, summed over waves.
+type Instruction struct {
+	PC            uint32 `json:"pc" unit:"bytes" doc:"offset from the kernel's entry"`
+	Text          string `json:"text" doc:"the instruction in LLVM's syntax"`
+	Hits          int64  `json:"hits" doc:"times it issued"`
+	IssueCycles   int64  `json:"issue_cycles" unit:"wave-cycles" doc:"wave-cycles it issued in"`
+	StallCycles   int64  `json:"stall_cycles" unit:"wave-cycles" doc:"wave-cycles that waves stood before it, all reasons"`
+	Stalls        Counts `json:"stalls" unit:"wave-cycles" doc:"stall_cycles by reason; reasons without any are left out"`
+	BankConflicts int64  `json:"bank_conflicts" unit:"cycles" doc:"LDS bank conflicts, rocprof's meaning"`
+}
+
+// Verify is the comparison with the host reference.
+type Verify struct {
+	Reference        string  `json:"reference" doc:"what the values were compared with"`
+	Values           int64   `json:"values" doc:"values compared"`
+	MaxRelativeError float64 `json:"max_relative_error" unit:"fraction" doc:"largest |c - ref| / max(|ref|, rms(ref))"`
+	Limit            float64 `json:"limit" unit:"fraction" doc:"largest error that passes"`
+	Passed           bool    `json:"passed" doc:"max_relative_error is within limit"`
+	Worst            string  `json:"worst" doc:"where the largest error is"`
+}
+
+// Host is what the simulating computer did: wall-clock figures, and only here.
+type Host struct {
+	WallSeconds               float64 `json:"wall_seconds" unit:"s" doc:"wall time of the simulation, set-up included"`
+	WaveInstructionsPerSecond float64 `json:"wave_instructions_per_second" unit:"1/s" doc:"wave instructions simulated a second of wall time"`
+	CyclesPerSecond           float64 `json:"cycles_per_second" unit:"1/s" doc:"simulated cycles of the chip a second of wall time"`
+	Threads                   int     `json:"threads" doc:"threads that simulated"`
+	PeakMemoryBytes           int64   `json:"peak_memory_bytes" unit:"bytes" doc:"largest memory obtained from the system"`
+}

@@ -1,0 +1,241 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// WriteText writes the run as one page of at most 100 columns: how close to
+// the limits, how long, where the wave-cycles went, what memory did.
+func WriteText(w io.Writer, r *Run) error {
+	var b strings.Builder
+	for _, section := range []func(*strings.Builder, *Run) error{
+		writeTitle, writeLight, writeTime, writeWaveCycles, writeClusters, writeMemory, writeLDS,
+		writeInstructions, writeFoot,
+	} {
+		if err := section(&b, r); err != nil {
+			return err
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func writeTitle(b *strings.Builder, r *Run) error {
+	o := &r.Options
+	fmt.Fprintf(b, "%s %dx%dx%d %s on %s: tile %s, %s, %s, W %d, C %d\n", r.Kernel, o.M, o.N, o.K, o.DType, r.Arch,
+		o.Tile, o.Schedule, o.MFMA, o.Window, o.Chunk)
+	fmt.Fprintf(b, "%s mode, %s workgroups of %d waves on %d CUs; %d waves a SIMD, limited by %s\n", r.Mode,
+		Thousands(int64(r.Launch.Workgroups)), r.Launch.WavesPerWorkgroup, r.Machine.CUs, r.Occupancy.WavesPerSIMD, r.Occupancy.Limiter)
+	return nil
+}
+
+// writeLight draws the speed-of-light bars.
+func writeLight(b *strings.Builder, r *Run) error {
+	if r.Cycles == 0 {
+		return nil
+	}
+	b.WriteString("\nSPEED OF LIGHT            0 %                                100 %\n")
+	bar := func(name string, share float64, note string) {
+		const width = 40
+		n := max(0, min(width, int(share*width+0.5)))
+		line := fmt.Sprintf("  %-22s  |%s%s| %6s  %s", name, strings.Repeat("#", n), strings.Repeat(".", width-n), Percent(share), note)
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	loop := ""
+	if r.LoopMatrixUtilization > 0 {
+		loop = "main loop " + Percent(r.LoopMatrixUtilization)
+	}
+	bar("matrix pipe", r.MatrixUtilization, loop)
+	bar("VALU", r.VALUUtilization, "")
+	bar("instruction issue", r.IssueUtilization, "")
+	bar("LDS banks", r.LDS.BankUtilization, "fills "+Percent(r.LDS.FillUtilization))
+	bar("LDS ports", r.LDS.PortUtilization, "")
+	bar("L1 tags", r.TCP.Utilization, "")
+	bar("L2", r.L2.Utilization, fmt.Sprintf("%.2f TB/s", r.L2.BandwidthTBs))
+	bar("fabric to the XCDs", r.Fabric.ReadUtilization, fmt.Sprintf("%.2f TB/s", r.Fabric.ReadTBs))
+	bar("LLC", r.LLC.Utilization, fmt.Sprintf("%.2f TB/s", r.LLC.BandwidthTBs))
+	bar("HBM", r.HBM.Utilization, fmt.Sprintf("%.2f TB/s", r.HBM.BandwidthTBs))
+	return nil
+}
+
+func writeTime(b *strings.Builder, r *Run) error {
+	if r.Cycles == 0 {
+		return nil
+	}
+	clock := r.Clock.Class
+	if len(r.Clock.FittedOn) > 0 {
+		clock += " on " + strings.Join(r.Clock.FittedOn, ", ")
+	}
+	if r.Clock.Prediction {
+		clock += "; this point is a prediction"
+	}
+	b.WriteString("\nTIME\n")
+	fmt.Fprintf(b, "  %s cycles at %.0f MHz (%s)\n", Thousands(r.Cycles), r.ClockMHz, clock)
+	fmt.Fprintf(b, "  %.2f us = %.2f us + %.2f us launch: %.1f TFLOPS, %s of the %.0f at this clock\n", r.TimeUS, r.KernelTimeUS,
+		r.LaunchOverheadUS, r.TFLOPS, Percent(r.PeakShare), r.PeakTFLOPSAtClock)
+	parts := make([]string, 0, len(r.LaunchSensitivity))
+	for _, p := range r.LaunchSensitivity {
+		parts = append(parts, fmt.Sprintf("%.1f TFLOPS at %g us", p.TFLOPS, p.OverheadUS))
+	}
+	fmt.Fprintf(b, "  other launch overheads: %s\n", strings.Join(parts, ", "))
+	if r.LoopCyclesPerStep > 0 {
+		fmt.Fprintf(b, "  main loop: %.1f cycles a K step\n", r.LoopCyclesPerStep)
+	}
+	return nil
+}
+
+// writeWaveCycles sets issue classes and stall reasons side by side, in their
+// documented order; those without a cycle are left out.
+func writeWaveCycles(b *strings.Builder, r *Run) error {
+	if r.WaveCycles == 0 {
+		return nil
+	}
+	fmt.Fprintf(b, "\nWAVE-CYCLES  %s, of which issued %s; %s wave instructions\n", Thousands(r.WaveCycles),
+		Percent(Ratio(float64(r.Issued.Sum()), float64(r.WaveCycles))), Thousands(r.WaveInstructions))
+	share := func(v int64) string { return Percent(Ratio(float64(v), float64(r.WaveCycles))) }
+	t := Table{Header: []string{"issued", "wave-cycles", "share", "   stalled", "wave-cycles", "share"}, Left: []int{3}}
+	issued, stalls := r.Issued.NonZero(), r.Stalls.NonZero()
+	for i := range max(len(issued), len(stalls)) {
+		row := []any{"", "", "", "", "", ""}
+		if i < len(issued) {
+			c := issued[i]
+			row[0], row[1], row[2] = c.Name, Thousands(c.Value), share(c.Value)
+		}
+		if i < len(stalls) {
+			c := stalls[i]
+			row[3], row[4], row[5] = "   "+c.Name, Thousands(c.Value), share(c.Value)
+		}
+		t.Add(row...)
+	}
+	_, err := t.WriteTo(b)
+	return err
+}
+
+func writeClusters(b *strings.Builder, r *Run) error {
+	if len(r.Clusters) == 0 {
+		return nil
+	}
+	b.WriteString("\nMAIN LOOP BY CLUSTER  cycles a visit\n")
+	t := Table{Header: []string{"cluster", "cycles", "matrix", "LDS service", "lgkmcnt", "vmcnt", "barrier", "other", "pipe idle"}}
+	for _, c := range r.Clusters {
+		t.Add(c.Name, tenth(c.Cycles), tenth(c.MatrixCycles), tenth(c.LDSService), tenth(c.LDSLatency), tenth(c.VMEMWait),
+			tenth(c.Barrier), tenth(c.Other), tenth(c.ExposedWait))
+	}
+	_, err := t.WriteTo(b)
+	return err
+}
+
+func writeMemory(b *strings.Builder, r *Run) error {
+	if r.Cycles == 0 {
+		return nil
+	}
+	b.WriteString("\nMEMORY\n")
+	t := Table{Header: []string{"level", "requests", "hit", "in flight", "MB", "TB/s", "latency mean", "p50", "p99"}}
+	row := func(name string, requests int64, hit, flight string, bytes int64, tbs float64, l *Latency) {
+		mean := "-"
+		if l.Count > 0 {
+			mean = fmt.Sprintf("%.0f %s", l.Mean, l.Unit)
+		}
+		t.Add(name, Thousands(requests), hit, flight, Thousands((bytes+500_000)/1_000_000), fmt.Sprintf("%.2f", tbs), mean, l.P50, l.P99)
+	}
+	perTime := func(bytes int64) float64 { return Ratio(float64(bytes), r.KernelTimeUS) / 1e6 }
+	tcp := r.TCP.BytesRead + r.TCP.BytesWritten
+	row("L1", r.TCP.Requests, Percent(r.TCP.HitRate), Percent(r.TCP.HitInFlight), tcp, perTime(tcp), &r.TCP.Latency)
+	row("L2", r.L2.Requests, Percent(r.L2.HitRate), Percent(r.L2.HitInFlight), r.L2.Bytes, r.L2.BandwidthTBs, &r.L2.Latency)
+	row("LLC", r.LLC.Requests, Percent(r.LLC.HitRate), Percent(r.LLC.HitInFlight), r.LLC.Bytes, r.LLC.BandwidthTBs, &r.LLC.Latency)
+	row("HBM", r.HBM.Requests, "-", "-", r.HBM.Bytes, r.HBM.BandwidthTBs, &r.HBM.Latency)
+	_, err := t.WriteTo(b)
+	return err
+}
+
+func writeLDS(b *strings.Builder, r *Run) error {
+	l := &r.LDS
+	if l.Instructions == 0 && l.FillBytes == 0 {
+		return nil
+	}
+	fmt.Fprintf(b, "\nLDS  %s instructions, %s bank conflicts (%.2f an instruction), latency %.0f %s, p99 %d\n",
+		Thousands(l.Instructions), Thousands(l.BankConflicts), l.ConflictsPer, l.Latency.Mean, l.Latency.Unit, l.Latency.P99)
+	fmt.Fprintf(b, "  MB read %s, written %s, filled directly %s\n", megabytes(l.BytesRead), megabytes(l.BytesWritten), megabytes(l.FillBytes))
+	return nil
+}
+
+// writeInstructions prints the per-instruction table, which makes the page a
+// long one: it is there only when asked for.
+func writeInstructions(b *strings.Builder, r *Run) error {
+	if len(r.Instructions) == 0 {
+		return nil
+	}
+	b.WriteString("\nINSTRUCTIONS  wave-cycles, summed over waves\n")
+	t := Table{Header: []string{"pc", "instruction", "hits", "issued", "stalled", "mostly", "conflicts"}, Left: []int{1, 5}}
+	for i := range r.Instructions {
+		n := &r.Instructions[i]
+		var most Count
+		for _, s := range n.Stalls {
+			if s.Value > most.Value {
+				most = s
+			}
+		}
+		t.Add(fmt.Sprintf("%#06x", n.PC), clip(n.Text, 44), n.Hits, n.IssueCycles, n.StallCycles, most.Name, n.BankConflicts)
+	}
+	_, err := t.WriteTo(b)
+	return err
+}
+
+func writeFoot(b *strings.Builder, r *Run) error {
+	if v := r.Verify; v != nil {
+		verdict := "passed"
+		if !v.Passed {
+			verdict = "FAILED"
+		}
+		fmt.Fprintf(b, "\nVERIFY  %s: %s values against %s, largest relative error %.3g (limit %g)\n", verdict,
+			Thousands(v.Values), v.Reference, v.MaxRelativeError, v.Limit)
+		if v.Worst != "" {
+			fmt.Fprintf(b, "  worst at %s\n", v.Worst)
+		}
+	}
+	for i, n := range r.Notes {
+		if i == 0 {
+			b.WriteString("\nNOTES\n")
+		}
+		fmt.Fprintf(b, "  %s\n", n)
+	}
+	b.WriteByte('\n')
+	if h := r.Host; h != nil {
+		fmt.Fprintf(b, "SIMULATED in %.1f s: %.2f M wave instructions/s, %s cycles/s, %d threads, %s MB\n", h.WallSeconds,
+			h.WaveInstructionsPerSecond/1e6, Thousands(int64(h.CyclesPerSecond)), h.Threads, megabytes(h.PeakMemoryBytes))
+	}
+	fmt.Fprintf(b, "whisker %s, machine %s, kernel %s, seed %d\n", r.Version, short(r.Machine.Hash), short(r.KernelHash), r.Seed)
+	return nil
+}
+
+// Percent prints a fraction of one.
+func Percent(f float64) string { return strconv.FormatFloat(f*100, 'f', 1, 64) + " %" }
+
+// Thousands prints an integer with a comma every three digits.
+func Thousands(v int64) string {
+	s := strconv.FormatInt(v, 10)
+	sign := ""
+	if s[0] == '-' {
+		sign, s = "-", s[1:]
+	}
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return sign + s
+}
+
+func megabytes(bytes int64) string { return Thousands((bytes + 500_000) / 1_000_000) }
+
+func tenth(f float64) string { return strconv.FormatFloat(f, 'f', 1, 64) }
+
+func short(hash string) string { return hash[:min(12, len(hash))] }
+
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return s[:n-3] + "..."
+}
