@@ -1,0 +1,366 @@
+package cu
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/whisker-sim/whisker/cache"
+	"github.com/whisker-sim/whisker/isa"
+	"github.com/whisker-sim/whisker/lds"
+)
+
+// Tags of requests that are not the vector L1's own.
+const (
+	tagSMEM  = 1 << 30
+	tagFetch = 1 << 29
+)
+
+type simd struct {
+	next     int64 // next visit, in phase with the SIMD's turn
+	valuFree int64
+	mfmaFree int64
+	valuGap  int64 // co-issue rule after a matrix instruction: plain VALU
+	packGap  int64 // packed VALU
+	memGap   int64 // DS and VMEM
+	order    []*wave
+	free     uint64 // wave slots
+}
+
+// fill is direct-to-LDS data on its way from the vector L1 to the LDS.
+type fill struct {
+	at    int64
+	bytes int32
+	tag   uint32
+}
+
+// CU is one compute unit. It is driven by Step and by the answers of its
+// memory requests; it calls done when a workgroup has ended.
+type CU struct {
+	spec *Spec
+	prog *Program
+	l2   cache.L2Port
+	id   int // within the XCD
+	xcc  int
+	tcp  *cache.TCP
+	lds  *lds.Unit
+	sh   *Shared
+	done func(now int64, wg int)
+	st   *Stats
+
+	simds                   []simd
+	waves                   []*wave // by simd*slots+slot
+	groups                  []*workgroup
+	freeWG                  []*workgroup
+	ages                    uint64
+	now                     int64
+	lastStep                int64
+	ldsNext                 int64
+	tcpNext                 int64
+	fills                   []fill // ring by head
+	fillHead                int
+	ldsWaiters, vmemWaiters int // waves stalled until a queue entry is free
+	err                     error
+	dirtyBase               uint64
+	fetching                []uint8 // per instruction line: asked for
+	hook                    IssueHook
+}
+
+// IssueHook sees every issue: cycle, SIMD, slot, instruction index. It is for
+// traces and tests and must not change anything.
+type IssueHook func(now int64, simd, slot, inst int)
+
+// New builds CU id of XCD xcc. stats and shared may be common to several CUs
+// of one XCD.
+func New(s *Spec, p *Program, xcc, id int, l2 cache.L2Port, sh *Shared, st *Stats, done func(now int64, wg int)) (*CU, error) {
+	tcp, err := cache.NewTCP(s.TCP, id, l2)
+	if err != nil {
+		return nil, err
+	}
+	c := &CU{spec: s, prog: p, l2: l2, id: id, xcc: xcc, tcp: tcp, lds: lds.NewUnit(s.LDS), sh: sh, done: done, st: st,
+		ldsNext: cache.Never, tcpNext: cache.Never, dirtyBase: ^uint64(0)}
+	if st.Inst == nil {
+		st.Inst = make([]InstStats, len(p.uops))
+	}
+	c.fetching = make([]uint8, p.uops[len(p.uops)-1].line+1)
+	c.simds = make([]simd, s.SIMDs)
+	c.waves = make([]*wave, s.SIMDs*s.WaveSlots)
+	for i := range c.simds {
+		c.simds[i].next = cache.Never
+		c.simds[i].free = 1<<s.WaveSlots - 1
+	}
+	return c, nil
+}
+
+// SetHook installs an issue hook.
+func (c *CU) SetHook(h IssueHook) { c.hook = h }
+
+// Err is the first error of a wave on this CU.
+func (c *CU) Err() error { return c.err }
+
+// TCP gives access to the vector L1's statistics.
+func (c *CU) TCP() *cache.TCPStats { return &c.tcp.Stats }
+
+// CanHost reports whether one more workgroup of the kernel fits.
+func (c *CU) CanHost() bool { return len(c.groups) < c.prog.Occ.WorkgroupsPerCU && c.err == nil }
+
+// Load is the number of resident workgroups.
+func (c *CU) Load() int { return len(c.groups) }
+
+// align is the first visit of SIMD s at or after cycle t.
+func (c *CU) align(s int, t int64) int64 {
+	n := c.spec.IssueInterval
+	return t + ((int64(s)%n-t)%n+n)%n
+}
+
+func (c *CU) wake(w *wave, t int64) {
+	w.until = t
+	s := &c.simds[w.simd]
+	if a := c.align(int(w.simd), max(t, c.now)); a < s.next {
+		s.next = a
+	}
+}
+
+// Launch starts workgroup wg (linear dispatch index) at cycle now and returns
+// the CU's next wake.
+func (c *CU) Launch(now int64, wg int) int64 {
+	c.now = max(c.now, now)
+	g := c.newGroup(wg, now)
+	for i := 0; i < c.prog.Waves; i++ {
+		si := c.pickSIMD()
+		s := &c.simds[si]
+		slot := 0
+		for s.free>>slot&1 == 0 {
+			slot++
+		}
+		s.free &^= 1 << slot
+		w := c.slotWave(si, slot)
+		c.startWave(w, g, i, now+int64(i)*c.spec.WaveLaunch)
+		s.order = append(s.order, w)
+		sortOrder(s.order)
+		c.wake(w, w.start)
+	}
+	c.groups = append(c.groups, g)
+	return c.nextWake()
+}
+
+func (c *CU) newGroup(id int, now int64) *workgroup {
+	var g *workgroup
+	if n := len(c.freeWG); n > 0 {
+		g, c.freeWG = c.freeWG[n-1], c.freeWG[:n-1]
+	} else {
+		g = &workgroup{}
+	}
+	*g = workgroup{id: id, waves: g.waves[:0], lds: g.lds, alive: c.prog.Waves, start: now, loopIn: -1, ldsDirty: [2]int{1 << 30, 0}}
+	if (c.prog.Full || len(c.prog.Slice.Loads) > 0) && len(g.lds) != c.prog.LDS {
+		g.lds = make([]byte, c.prog.LDS)
+	}
+	clear(g.lds)
+	return g
+}
+
+func (c *CU) pickSIMD() int {
+	best, bestN := 0, -1
+	for i := range c.simds {
+		if n := c.spec.WaveSlots - len(c.simds[i].order); n > bestN {
+			best, bestN = i, n
+		}
+	}
+	return best
+}
+
+func (c *CU) slotWave(si, slot int) *wave {
+	i := si*c.spec.WaveSlots + slot
+	if c.waves[i] == nil {
+		k := c.prog.Kernel
+		w := &wave{simd: uint8(si), slot: uint8(slot)}
+		w.mem = make([]memCache, c.prog.memOps)
+		w.vready = make([]int64, 512)
+		w.st.VGPR = make([]isa.VReg, k.VGPRs)
+		w.st.AGPR = make([]isa.VReg, k.AGPRs)
+		c.waves[i] = w
+	}
+	return c.waves[i]
+}
+
+func (c *CU) startWave(w *wave, g *workgroup, i int, start int64) {
+	c.ages++
+	st := w.st
+	*w = wave{simd: w.simd, slot: w.slot, mem: w.mem, vready: w.vready, wg: g, inWG: uint8(i), age: c.ages, line: -1,
+		start: start, last: start, until: start, reason: StallFetch, loopAt: -1}
+	for j := range w.mem {
+		w.mem[j].valid = false
+	}
+	clear(w.vready)
+	w.st = isa.State{VGPR: st.VGPR, AGPR: st.AGPR}
+	w.valuAt, w.salWrAt = -1<<40, -1<<40
+	w.st.CPU, w.st.Mem, w.st.LDS = c.prog.Kernel.CPU, c.prog.Launch.Memory, g.lds
+	id := c.prog.Launch.WorkgroupID(g.id)
+	w.st.Info = isa.WaveInfo{Workgroup: id, WaveInWG: i, XCC: c.xcc, Clock: func() uint64 { return uint64(c.now) }}
+	isa.Init(c.prog.Kernel, c.prog.Launch, id, i, c.prog.Kernarg, &w.st)
+	g.waves = append(g.waves, w)
+	c.st.Waves++
+}
+
+// sortOrder keeps waves by priority, then age: the arbitration order.
+func sortOrder(o []*wave) {
+	for i := 1; i < len(o); i++ {
+		for j := i; j > 0 && (o[j].prio > o[j-1].prio || o[j].prio == o[j-1].prio && o[j].age < o[j-1].age); j-- {
+			o[j], o[j-1] = o[j-1], o[j]
+		}
+	}
+}
+
+func (c *CU) nextWake() int64 {
+	n := min(c.ldsNext, c.tcpNext)
+	if c.fillHead < len(c.fills) {
+		n = min(n, c.fills[c.fillHead].at)
+	}
+	for i := range c.simds {
+		n = min(n, c.simds[i].next)
+	}
+	return n
+}
+
+// Step advances the CU to cycle now and returns the next cycle at which it
+// must be stepped again, cache.Never when only an answer from outside can wake
+// it.
+func (c *CU) Step(now int64) int64 {
+	c.now = now
+	for c.fillHead < len(c.fills) && c.fills[c.fillHead].at <= now {
+		f := &c.fills[c.fillHead]
+		c.lds.PushFill(now, int(f.bytes), f.tag)
+		c.ldsNext = now
+		c.fillHead++
+		if c.fillHead == len(c.fills) {
+			c.fills, c.fillHead = c.fills[:0], 0
+		}
+	}
+	if c.tcpNext <= now {
+		c.tcpNext = c.tcp.Step(now)
+		c.drainTCP(now)
+		c.wakeVMEM()
+	}
+	if c.ldsNext <= now {
+		c.stepLDS(now)
+	}
+	s := int(now % c.spec.IssueInterval)
+	if s < len(c.simds) && c.simds[s].next <= now {
+		c.visit(s, now)
+	}
+	return c.nextWake()
+}
+
+func (c *CU) stepLDS(now int64) {
+	c.ldsNext = c.lds.Step(now)
+	for i := range c.lds.Done {
+		d := &c.lds.Done[i]
+		w := c.waves[d.Tag>>8]
+		if d.Fill {
+			w.vmDone[d.Tag&255] = d.At
+		} else {
+			w.lgkmDone[d.Tag&255] = d.At
+		}
+		c.completed(w, d.At)
+	}
+	c.lds.Done = c.lds.Done[:0]
+	if c.ldsWaiters > 0 {
+		c.ldsWaiters = 0
+		c.wakeReason(StallLDSQueue)
+	}
+}
+
+// wakeReason lets the waves that an event-free stall holds look again.
+func (c *CU) wakeReason(r StallReason) {
+	for i := range c.simds {
+		for _, w := range c.simds[i].order {
+			if w.until == cache.Never && w.reason == r {
+				c.wake(w, c.now)
+			}
+		}
+	}
+}
+
+// completed lets a wave that waits for a counter look again at cycle at.
+func (c *CU) completed(w *wave, at int64) {
+	if w.until == cache.Never && !w.atBar {
+		c.wake(w, max(at, c.now))
+	}
+}
+
+func (c *CU) wakeVMEM() {
+	if c.vmemWaiters > 0 && !c.tcp.Full() {
+		c.vmemWaiters = 0
+		c.wakeReason(StallVMEMQueue)
+	}
+}
+
+func (c *CU) drainTCP(now int64) {
+	for i := range c.tcp.Done {
+		d := &c.tcp.Done[i]
+		if d.Kind == cache.MemLDSDMA {
+			c.fills = append(c.fills, fill{max(d.At, now), d.Bytes, d.Tag})
+			continue
+		}
+		w := c.waves[d.Tag>>8]
+		w.vmDone[d.Tag&255] = d.At
+		c.completed(w, d.At)
+	}
+	c.tcp.Done = c.tcp.Done[:0]
+}
+
+// LineReturned takes a line that the L2 sent and returns the CU's next wake.
+func (c *CU) LineReturned(now int64, tag uint32) int64 {
+	c.now = max(c.now, now)
+	switch {
+	case tag&tagSMEM != 0:
+		w := c.waves[tag>>8&0xffff]
+		w.lgkmDone[tag&255] = now + 1
+		c.completed(w, now+1)
+	case tag&tagFetch != 0:
+		c.fetched(now, tag&^tagFetch)
+	default:
+		if n := c.tcp.LineReturned(now, tag); n < c.tcpNext {
+			c.tcpNext = n
+		}
+		c.drainTCP(now)
+	}
+	return c.nextWake()
+}
+
+// WriteAcked takes the acknowledgement of a write and returns the CU's next
+// wake.
+func (c *CU) WriteAcked(now int64, tag uint32) int64 {
+	c.now = max(c.now, now)
+	if n := c.tcp.WriteAcked(now, tag); n < c.tcpNext {
+		c.tcpNext = n
+	}
+	c.drainTCP(now)
+	return c.nextWake()
+}
+
+func (c *CU) fail(w *wave, err error) {
+	if c.err == nil {
+		in := &c.prog.Kernel.Insts[w.pc]
+		c.err = fmt.Errorf("kernel %s, workgroup %d, wave %d, pc %#x (%s), cycle %d: %w", c.prog.Kernel.Name, w.wg.id, w.inWG,
+			in.PC, in.Text(c.prog.Kernel.CPU), c.now, err)
+	}
+	for i := range c.simds {
+		c.simds[i].next = cache.Never
+	}
+}
+
+// Dump says what every resident wave waits for.
+func (c *CU) Dump() string {
+	var b strings.Builder
+	for _, g := range c.groups {
+		for _, w := range g.waves {
+			if w.ended {
+				continue
+			}
+			in := &c.prog.Kernel.Insts[w.pc]
+			fmt.Fprintf(&b, "xcd %d cu %d workgroup %d wave %d: %s at pc %#x: %s (vmcnt %d, lgkmcnt %d)\n", c.xcc, c.id, g.id, w.inWG,
+				w.reason, in.PC, in.Text(c.prog.Kernel.CPU), w.vmCount(c.now), w.lgkmCount(c.now))
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,469 @@
+package cu
+
+import (
+	"math"
+
+	"github.com/whisker-sim/whisker/cache"
+	"github.com/whisker-sim/whisker/isa"
+	"github.com/whisker-sim/whisker/lds"
+)
+
+// visit arbitrates one SIMD at cycle now: waves in order of priority, then
+// age; at most one instruction per wave and one per category.
+func (c *CU) visit(si int, now int64) {
+	s := &c.simds[si]
+	var taken [catNone]bool
+	resort, gone := false, false
+	for _, w := range s.order {
+		if w.until > now {
+			continue
+		}
+		prio := w.prio
+		c.consider(w, s, now, &taken)
+		resort = resort || w.prio != prio
+		gone = gone || w.ended
+		if c.err != nil {
+			return
+		}
+	}
+	if gone {
+		keep := s.order[:0]
+		for _, w := range s.order {
+			if !w.ended {
+				keep = append(keep, w)
+			}
+		}
+		s.order = keep
+	}
+	if resort {
+		sortOrder(s.order)
+	}
+	next := cache.Never
+	for _, w := range s.order {
+		if w.until < next {
+			next = w.until
+		}
+	}
+	if next != cache.Never {
+		next = c.align(si, max(next, now+1))
+	}
+	s.next = next
+}
+
+// stall books the reason that holds wave w from now on and when to look again.
+func (c *CU) stall(w *wave, now int64, r StallReason, until int64) {
+	if r != w.reason || w.blame != w.pc {
+		c.account(w, now)
+		w.reason, w.blame = r, w.pc
+	}
+	w.until = until
+}
+
+// account books the cycles since the last booking on the current reason.
+func (c *CU) account(w *wave, now int64) {
+	if d := now - w.last; d > 0 {
+		c.st.Stalls[w.reason] += uint64(d)
+		c.st.Inst[w.blame].Stall[w.reason] += uint64(d)
+		w.last = now
+	}
+}
+
+// issued books an issue slot at cycle now, moves on, and says why the wave
+// could be held until next.
+func (c *CU) issued(w *wave, u *uop, now, next int64, gap StallReason) {
+	c.account(w, now)
+	slot := c.spec.IssueInterval
+	is := &c.st.Inst[w.pc]
+	is.Hits++
+	is.Issued += uint64(slot)
+	c.st.Issued[u.unit] += uint64(slot)
+	c.st.IssuedCount[u.unit]++
+	if c.hook != nil {
+		c.hook(now, int(w.simd), int(w.slot), int(w.pc))
+	}
+	w.last = now + slot
+	w.reason, w.blame = gap, w.pc
+	w.until = next
+	w.pc++
+}
+
+// consider tries to issue wave w's next instruction.
+func (c *CU) consider(w *wave, s *simd, now int64, taken *[catNone]bool) {
+	u := &c.prog.uops[w.pc]
+	if u.line != w.line && !c.fetch(w, u, now) {
+		return
+	}
+	if c.prog.LoopEnd > c.prog.LoopStart {
+		c.markLoop(w, now)
+	}
+	if u.category != catNone && taken[u.category] {
+		c.stall(w, now, StallArbitration, now+c.spec.IssueInterval)
+		return
+	}
+	ok := false
+	switch u.kind {
+	case kindMFMA:
+		ok = c.issueMFMA(w, u, s, now)
+	case kindVALU:
+		ok = c.issueVALU(w, u, s, now)
+	case kindLDS:
+		ok = c.issueLDS(w, u, s, now)
+	case kindVMEM:
+		ok = c.issueVMEM(w, u, s, now)
+	case kindSALU, kindBranch:
+		ok = c.issueScalar(w, u, now)
+	case kindSMEM:
+		ok = c.issueSMEM(w, u, now)
+	default:
+		c.issueInternal(w, u, now)
+	}
+	if ok {
+		taken[u.category] = true
+	}
+}
+
+func (c *CU) markLoop(w *wave, now int64) {
+	in := int(w.pc) >= c.prog.LoopStart && int(w.pc) < c.prog.LoopEnd
+	if in == w.inLoop {
+		return
+	}
+	w.inLoop = in
+	if in {
+		w.loopAt = now
+		if w.wg.loopIn < 0 {
+			w.wg.loopIn = now
+		}
+		return
+	}
+	c.st.LoopCycles += uint64(now - w.loopAt)
+	c.st.LoopWaves++
+	w.wg.loopOut = max(w.wg.loopOut, now)
+}
+
+// exec runs the instruction when its value is in the slice.
+func (c *CU) exec(w *wave, u *uop) bool {
+	if !u.exec {
+		return true
+	}
+	w.st.PC = int(w.pc)
+	if err := isa.Exec(c.prog.Kernel, &c.prog.Kernel.Insts[w.pc], &w.st); err != nil {
+		c.fail(w, err)
+		return false
+	}
+	return true
+}
+
+// dependency is the first cycle at which every vector source of u is ready for
+// a reader that needs delay cycles after a VALU write.
+func (w *wave) dependency(u *uop, delay int64) int64 {
+	at := int64(0)
+	for i := uint8(0); i < u.nsrc; i++ {
+		r := u.src[i]
+		for _, t := range w.vready[r.first : r.first+r.n] {
+			at = max(at, t)
+		}
+	}
+	return at + delay
+}
+
+func (c *CU) issueMFMA(w *wave, u *uop, s *simd, now int64) bool {
+	if s.mfmaFree > now {
+		c.stall(w, now, StallMatrix, s.mfmaFree)
+		return false
+	}
+	if s.valuFree > now {
+		c.stall(w, now, StallVALU, s.valuFree)
+		return false
+	}
+	if d := c.spec.VALUDependent; now-w.valuAt < d {
+		if at := w.dependency(u, d); at > now {
+			c.stall(w, now, StallDependency, at)
+			return false
+		}
+	}
+	s.mfmaFree = now + int64(u.busy)
+	s.valuFree = now + c.spec.IssueInterval
+	s.valuGap = now + int64(u.gap)
+	s.packGap = now + int64(u.packGap)
+	if c.spec.MemFollowsVALU {
+		s.memGap = s.valuGap
+	}
+	c.st.MFMABusy += uint64(u.busy)
+	if w.inLoop {
+		c.st.LoopMFMA += uint64(u.busy)
+	}
+	if !c.exec(w, u) {
+		return false
+	}
+	c.issued(w, u, now, now+c.spec.IssueInterval, StallDependency)
+	return true
+}
+
+func (c *CU) issueVALU(w *wave, u *uop, s *simd, now int64) bool {
+	free := max(s.valuFree, s.valuGap)
+	if u.packed {
+		free = max(free, s.packGap)
+	}
+	if free > now {
+		c.stall(w, now, StallVALU, free)
+		return false
+	}
+	if d := c.spec.VALUDependent; now-w.valuAt < d {
+		if at := w.dependency(u, d); at > now {
+			c.stall(w, now, StallDependency, at)
+			return false
+		}
+	}
+	s.valuFree = now + int64(u.busy)
+	c.st.VALUBusy += uint64(u.busy)
+	w.valuAt = now
+	// A result of a long operation is ready that much later than that of a plain one.
+	ready := now + int64(u.busy) - c.spec.VALUCycles
+	for i := u.dst.first; i < u.dst.first+u.dst.n; i++ {
+		w.vready[i] = ready
+	}
+	if u.busy > int32(c.spec.VALUCycles) {
+		w.valuAt = ready
+	}
+	if u.sgprW {
+		w.salWrAt = now
+	}
+	if !c.exec(w, u) {
+		return false
+	}
+	if u.exec {
+		w.epoch++
+	}
+	c.issued(w, u, now, now+c.spec.IssueInterval, StallDependency)
+	return true
+}
+
+func (c *CU) issueScalar(w *wave, u *uop, now int64) bool {
+	if at := w.salWrAt + c.spec.ValuToSALU; u.sgprRead && at > now {
+		c.stall(w, now, StallDependency, at)
+		return false
+	}
+	pc := w.pc
+	if !c.exec(w, u) {
+		return false
+	}
+	next := now + c.spec.IssueInterval
+	gap := StallDependency
+	target := int32(w.st.PC)
+	if u.kind == kindBranch && target != pc+1 {
+		next += c.spec.BranchTaken
+		gap = StallFetch
+	}
+	if u.bumps {
+		w.epoch++
+	}
+	c.issued(w, u, now, next, gap)
+	if u.kind == kindBranch {
+		if target != pc+1 && int(target) == c.prog.LoopStart && c.prog.LoopEnd > c.prog.LoopStart {
+			c.st.LoopIterations++
+		}
+		w.pc = target
+		if target != pc+1 {
+			w.line = -1
+		}
+	}
+	return true
+}
+
+func (c *CU) issueSMEM(w *wave, u *uop, now int64) bool {
+	if at := w.salWrAt + c.spec.ValuToSALU; u.sgprRead && at > now {
+		c.stall(w, now, StallDependency, at)
+		return false
+	}
+	if n := w.lgkmCount(now); n >= c.spec.LGKMMax {
+		c.stall(w, now, StallDependency, w.lgkmAt(n-1))
+		return false
+	}
+	if !c.exec(w, u) {
+		return false
+	}
+	addr := w.st.Access.Addr[0]
+	if w.st.Access.Lanes == 0 || c.sh.scalar.lookup(addr) {
+		c.st.SMEMHits++
+		pos := w.pushLGKM()
+		w.lgkmDone[pos] = now + c.spec.ScalarHitCycles
+	} else {
+		pos := w.lgkmTail % lgkmRing
+		tag := tagSMEM | (uint32(w.simd)*uint32(c.spec.WaveSlots)+uint32(w.slot))<<8 | pos
+		line := addr &^ uint64(c.spec.TCP.LineBytes-1)
+		if retry := c.l2.Read(now, c.id, line, tag); retry != 0 {
+			c.stall(w, now, StallVMEMQueue, retry)
+			return false
+		}
+		c.st.SMEMMisses++
+		w.pushLGKM()
+		c.sh.scalar.insert(addr)
+	}
+	c.issued(w, u, now, now+c.spec.IssueInterval, StallDependency)
+	return true
+}
+
+func (c *CU) issueInternal(w *wave, u *uop, now int64) {
+	next := now + c.spec.IssueInterval
+	switch u.kind {
+	case kindWaitcnt:
+		if int(u.waitVM) < w.vmCount(now) {
+			c.stall(w, now, StallVMCnt, max(w.vmAt(int(u.waitVM)), now+1))
+			return
+		}
+		if int(u.waitLGKM) < w.lgkmCount(now) {
+			c.stall(w, now, StallLGKMCnt, max(w.lgkmAt(int(u.waitLGKM)), now+1))
+			return
+		}
+		c.issued(w, u, now, next, StallDependency)
+	case kindSetPrio:
+		w.prio = u.prio
+		c.issued(w, u, now, next, StallDependency)
+	case kindBarrier:
+		c.issued(w, u, now, cache.Never, StallBarrier)
+		w.atBar = true
+		w.wg.arrived++
+		c.releaseBarrier(w.wg, now)
+	case kindEnd:
+		c.endWave(w, u, now)
+	default:
+		c.issued(w, u, now, next+u.idle, StallSleep)
+	}
+}
+
+func (c *CU) releaseBarrier(g *workgroup, now int64) {
+	if g.arrived < g.alive || g.arrived == 0 {
+		return
+	}
+	g.arrived = 0
+	for _, w := range g.waves {
+		if w.atBar {
+			w.atBar = false
+			c.wake(w, now+c.spec.BarrierCycles)
+		}
+	}
+}
+
+// endWave ends a wave once its memory operations are done: its registers and
+// LDS are not reused before (the MI325X thread trace shows s_endpgm waiting
+// hundreds of cycles after a burst of stores).
+func (c *CU) endWave(w *wave, u *uop, now int64) {
+	if n := w.vmCount(now); n > 0 {
+		c.stall(w, now, StallVMCnt, max(w.vmAt(0), now+1))
+		return
+	}
+	c.issued(w, u, now, cache.Never, StallDependency)
+	end := now + c.spec.IssueInterval
+	w.ended = true
+	g := w.wg
+	g.alive--
+	c.st.WaveCycles += uint64(end - w.start)
+	c.simds[w.simd].free |= 1 << w.slot
+	if g.alive > 0 {
+		c.releaseBarrier(g, now)
+		return
+	}
+	for i, x := range c.groups {
+		if x == g {
+			c.groups = append(c.groups[:i], c.groups[i+1:]...)
+			break
+		}
+	}
+	c.st.Workgroups++
+	c.st.WGCycles += uint64(end - g.start)
+	if g.loopIn >= 0 {
+		c.st.LoopSpan += uint64(g.loopOut - g.loopIn)
+	}
+	c.freeWG = append(c.freeWG, g)
+	c.done(end, g.id)
+}
+
+func (c *CU) issueLDS(w *wave, u *uop, s *simd, now int64) bool {
+	if s.memGap > now {
+		c.stall(w, now, StallVALU, s.memGap)
+		return false
+	}
+	if d := c.spec.ValuToAddress; now-w.valuAt < d {
+		if at := w.dependency(u, d); at > now {
+			c.stall(w, now, StallDependency, at)
+			return false
+		}
+	}
+	if n := w.lgkmCount(now); n >= c.spec.LGKMMax {
+		c.stall(w, now, StallDependency, max(w.lgkmAt(n-1), now+1))
+		return false
+	}
+	m, ok := c.ldsAccess(w, u)
+	if !ok {
+		return false
+	}
+	pos := w.lgkmTail % lgkmRing
+	tag := (uint32(w.simd)*uint32(c.spec.WaveSlots)+uint32(w.slot))<<8 | pos
+	ok, free := c.lds.Push(now, lds.Request{Service: m.service, In: u.ldsIn, Out: u.ldsOut, Tag: tag, Pair: w.simd / 2})
+	if !ok {
+		if free == math.MaxInt64 {
+			c.ldsWaiters++
+		}
+		c.stall(w, now, StallLDSQueue, max(free, now+1))
+		return false
+	}
+	c.ldsNext = min(c.ldsNext, now+1)
+	if !c.exec(w, u) {
+		return false
+	}
+	if u.exec {
+		w.epoch++
+	}
+	w.pushLGKM()
+	is := &c.st.Inst[w.pc]
+	is.Conflicts += uint64(m.conflicts)
+	is.Service += uint64(m.service)
+	c.st.Conflicts += uint64(m.conflicts)
+	c.st.LDSService += uint64(m.service)
+	// The wave is held while its address and data go in.
+	next := now + max(c.spec.IssueInterval, int64(u.ldsIn))
+	c.issued(w, u, now, next, StallLDSQueue)
+	return true
+}
+
+func (c *CU) issueVMEM(w *wave, u *uop, s *simd, now int64) bool {
+	if s.memGap > now {
+		c.stall(w, now, StallVALU, s.memGap)
+		return false
+	}
+	if d := c.spec.ValuToAddress; now-w.valuAt < d {
+		if at := w.dependency(u, d); at > now {
+			c.stall(w, now, StallDependency, at)
+			return false
+		}
+	}
+	if n := w.vmCount(now); n >= c.spec.VMMax {
+		c.stall(w, now, StallDependency, max(w.vmAt(n-1), now+1))
+		return false
+	}
+	if c.tcp.Full() {
+		c.vmemWaiters++
+		c.stall(w, now, StallVMEMQueue, cache.Never)
+		return false
+	}
+	op := c.tcp.Slot()
+	if !c.vmemAccess(w, u, op) {
+		return false
+	}
+	if u.exec {
+		w.epoch++
+	}
+	pos := w.pushVM()
+	op.Tag = (uint32(w.simd)*uint32(c.spec.WaveSlots)+uint32(w.slot))<<8 | pos
+	op.Kind, op.Bytes = cache.MemKind(u.memKind), u.memBytes
+	c.tcp.Push(now)
+	c.tcpNext = min(c.tcpNext, now+1)
+	is := &c.st.Inst[w.pc]
+	is.Lines += uint64(op.N)
+	c.st.VMEMLines += uint64(op.N)
+	if op.Kind == cache.MemLDSDMA {
+		c.st.LDSFill += uint64(u.memBytes)
+	}
+	c.issued(w, u, now, now+c.spec.IssueInterval, StallDependency)
+	return true
+}

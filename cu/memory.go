@@ -1,0 +1,310 @@
+package cu
+
+import (
+	"fmt"
+	"math/bits"
+	"sync"
+
+	"github.com/whisker-sim/whisker/cache"
+	"github.com/whisker-sim/whisker/isa"
+)
+
+func memKindOf(c isa.Class) uint8 {
+	switch {
+	case c.Atomic:
+		return uint8(cache.MemAtomic)
+	case c.LDSDMA:
+		return uint8(cache.MemLDSDMA)
+	case c.Store:
+		return uint8(cache.MemStore)
+	}
+	return uint8(cache.MemLoad)
+}
+
+// fetch makes sure that the instruction's cache line is in the wave's buffer.
+// A hit costs nothing here: sequential fetch runs ahead, and a taken branch
+// has paid its refetch. The next line is asked for along with a missing one.
+func (c *CU) fetch(w *wave, u *uop, now int64) bool {
+	addr := c.prog.Code + uint64(u.line)*uint64(c.spec.ICacheLine)
+	if c.sh.icache.lookup(addr) {
+		c.st.ICacheHits++
+		w.line = u.line
+		return true
+	}
+	tag := tagFetch | uint32(u.line)
+	if c.fetching[u.line] == 0 {
+		if retry := c.l2.Read(now, c.id, addr&^uint64(c.spec.TCP.LineBytes-1), tag); retry != 0 {
+			c.stall(w, now, StallFetch, retry)
+			return false
+		}
+		c.st.ICacheMisses++
+		c.fetching[u.line] = 1
+	}
+	c.stall(w, now, StallFetch, cache.Never)
+	c.prefetch(u.line+1, now)
+	return false
+}
+
+func (c *CU) prefetch(line int32, now int64) {
+	if int(line) >= len(c.fetching) || c.fetching[line] != 0 {
+		return
+	}
+	addr := c.prog.Code + uint64(line)*uint64(c.spec.ICacheLine)
+	if c.sh.icache.lookup(addr) {
+		return
+	}
+	if c.l2.Read(now, c.id, addr&^uint64(c.spec.TCP.LineBytes-1), tagFetch|uint32(line)) == 0 {
+		c.st.ICacheMisses++
+		c.fetching[line] = 1
+	}
+}
+
+func (c *CU) fetched(now int64, line uint32) {
+	c.fetching[line] = 0
+	c.sh.icache.insert(c.prog.Code + uint64(line)*uint64(c.spec.ICacheLine))
+	c.wakeReason(StallFetch)
+}
+
+// ldsAccess returns bank service and conflicts of a DS instruction.
+func (c *CU) ldsAccess(w *wave, u *uop) (*memCache, bool) {
+	m := &w.mem[u.memIdx]
+	if m.valid && m.epoch == w.epoch {
+		return m, true
+	}
+	in := &c.prog.Kernel.Insts[w.pc]
+	if err := isa.Address(c.prog.Kernel, in, &w.st); err != nil {
+		c.fail(w, err)
+		return nil, false
+	}
+	a := &w.st.Access
+	var addr [64]uint32
+	for i := range addr {
+		addr[i] = uint32(a.Addr[i])
+	}
+	r := c.prog.table.Analyze(u.ldsKind, &addr, a.Lanes)
+	m.service, m.conflicts = int32(r.Service), int32(r.Conflicts)
+	if u.twoAddr {
+		for i := range addr {
+			addr[i] = uint32(a.Addr2[i])
+		}
+		r = c.prog.table.Analyze(u.ldsKind, &addr, a.Lanes)
+		m.service += int32(r.Service)
+		m.conflicts += int32(r.Conflicts)
+	}
+	if err := c.checkLDS(w, u, a); err != nil {
+		c.fail(w, err)
+		return nil, false
+	}
+	m.valid, m.epoch = true, w.epoch
+	return m, true
+}
+
+// checkLDS keeps the promise that no value of the slice depends on a write
+// that timing mode did not compute.
+func (c *CU) checkLDS(w *wave, u *uop, a *isa.Access) error {
+	if c.prog.Full || len(c.prog.Slice.Loads) == 0 || a.Lanes == 0 {
+		return nil
+	}
+	lo, hi := 1<<30, 0
+	for m := a.Lanes; m != 0; m &= m - 1 {
+		x := int(a.Addr[bits.TrailingZeros64(m)])
+		lo, hi = min(lo, x), max(hi, x+int(a.Bytes))
+	}
+	d := &w.wg.ldsDirty
+	if !u.exec {
+		d[0], d[1] = min(d[0], lo), max(d[1], hi)
+		w.wg.dirtyPC = int(w.pc)
+		return nil
+	}
+	if lo < d[1] && hi > d[0] {
+		k := c.prog.Kernel
+		return fmt.Errorf("reads LDS that %q at pc %#x may have written, and timing mode did not compute that value: use --mode full",
+			k.Insts[w.wg.dirtyPC].Text(k.CPU), k.Insts[w.wg.dirtyPC].PC)
+	}
+	return nil
+}
+
+// vmemAccess fills op with the lines that the instruction touches.
+func (c *CU) vmemAccess(w *wave, u *uop, op *cache.MemOp) bool {
+	in := &c.prog.Kernel.Insts[w.pc]
+	m := &w.mem[u.memIdx]
+	if !u.exec && m.valid && m.epoch == w.epoch && c.rebase(w, in, m, op) {
+		return true
+	}
+	var err error
+	if u.exec {
+		w.st.PC = int(w.pc)
+		err = isa.Exec(c.prog.Kernel, in, &w.st)
+	} else {
+		err = isa.Address(c.prog.Kernel, in, &w.st)
+	}
+	if err == nil {
+		err = c.checkMemory(w, u, &w.st.Access)
+	}
+	if err != nil {
+		c.fail(w, err)
+		return false
+	}
+	c.coalesce(&w.st.Access, op)
+	c.remember(w, in, m, op)
+	return true
+}
+
+// coalesce lists the distinct lines of an access in lane order.
+func (c *CU) coalesce(a *isa.Access, op *cache.MemOp) {
+	mask := uint64(c.spec.TCP.LineBytes - 1)
+	op.N, op.Lanes = 0, uint8(bits.OnesCount64(a.Lanes))
+	add := func(line uint64, n int) {
+		for i := op.N - 1; i >= 0; i-- {
+			if op.Lines[i] == line {
+				op.Size[i] = uint8(min(int(op.Size[i])+n, c.spec.TCP.LineBytes))
+				return
+			}
+		}
+		if op.N < len(op.Lines) {
+			op.Lines[op.N], op.Size[op.N] = line, uint8(n)
+			op.N++
+		}
+	}
+	size := uint64(a.Bytes)
+	for m := a.Lanes; m != 0; m &= m - 1 {
+		x := a.Addr[bits.TrailingZeros64(m)]
+		first, last := x&^mask, (x+size-1)&^mask
+		if first == last {
+			add(first, int(size))
+			continue
+		}
+		add(first, int(last-x))
+		add(last, int(x+size-last))
+	}
+}
+
+// scalarBase is the part of a memory address that scalar registers form, and
+// whether the rest is per-lane offsets only.
+func scalarBase(in *isa.Inst, st *isa.State) (base uint64, ok bool) {
+	switch in.Enc {
+	case isa.MUBUF:
+		r := in.Src[1].Reg.Index()
+		w1 := st.SGPR[r+1]
+		if in.Flags&isa.Idxen != 0 || w1>>31 != 0 || st.SGPR[r+3]>>23&1 != 0 {
+			return 0, false
+		}
+		base = uint64(st.SGPR[r]) | uint64(w1&0xffff)<<32
+		return base + uint64(scalarValue(in.Src[2], st)) + uint64(in.Offset), true
+	case isa.FLAT:
+		if in.Flags&isa.SegGlobal == 0 {
+			return 0, false
+		}
+		if !in.Src[1].Present() {
+			return 0, true
+		}
+		r := in.Src[1].Reg.Index()
+		return uint64(st.SGPR[r]) | uint64(st.SGPR[r+1])<<32, true
+	}
+	return 0, false
+}
+
+func scalarValue(o isa.Operand, st *isa.State) uint32 {
+	switch {
+	case !o.Present():
+		return 0
+	case o.Reg < isa.Const0:
+		return st.SGPR[o.Reg]
+	case o.Reg <= isa.Const0+64:
+		return uint32(o.Reg - isa.Const0)
+	}
+	return uint32(-int32(o.Reg - 192))
+}
+
+// remember keeps the pattern of an access for the next time around the loop.
+func (c *CU) remember(w *wave, in *isa.Inst, m *memCache, op *cache.MemOp) {
+	base, ok := scalarBase(in, &w.st)
+	a := &w.st.Access
+	m.valid = ok && a.Lanes == w.st.Exec() && a.Lanes != 0
+	if !m.valid {
+		return
+	}
+	m.epoch, m.base, m.n, m.lanes = w.epoch, base, int32(op.N), op.Lanes
+	m.lines = append(m.lines[:0], op.Lines[:op.N]...)
+	m.size = append(m.size[:0], op.Size[:op.N]...)
+	m.maxOff = 0
+	for l := a.Lanes; l != 0; l &= l - 1 {
+		m.maxOff = max(m.maxOff, a.Addr[bits.TrailingZeros64(l)]-base+uint64(a.Bytes))
+	}
+}
+
+// rebase reuses a remembered pattern when only the scalar base moved, by a
+// multiple of the line size, and every lane stays in the buffer's range.
+func (c *CU) rebase(w *wave, in *isa.Inst, m *memCache, op *cache.MemOp) bool {
+	base, ok := scalarBase(in, &w.st)
+	d := base - m.base
+	if !ok || d&uint64(c.spec.TCP.LineBytes-1) != 0 {
+		return false
+	}
+	if in.Enc == isa.MUBUF {
+		r := in.Src[1].Reg.Index()
+		if uint64(scalarValue(in.Src[2], &w.st))+uint64(in.Offset)+m.maxOff > uint64(w.st.SGPR[r+2]) {
+			return false
+		}
+	}
+	op.N, op.Lanes = int(m.n), m.lanes
+	for i, l := range m.lines {
+		op.Lines[i] = l + d
+	}
+	copy(op.Size[:], m.size)
+	return true
+}
+
+// dirtyRanges records which regions hold values that timing mode did not
+// compute.
+type dirtyRanges struct {
+	mu sync.Mutex
+	by map[uint64]int // region base to the index of a store
+}
+
+// checkMemory records stores of uncomputed values and refuses loads of the
+// slice that may read one.
+func (c *CU) checkMemory(w *wave, u *uop, a *isa.Access) error {
+	if c.prog.Full || a.Lanes == 0 {
+		return nil
+	}
+	mem := c.prog.Launch.Memory
+	for l := a.Lanes; l != 0; l &= l - 1 {
+		x := a.Addr[bits.TrailingZeros64(l)]
+		if err := mem.Check(x, uint64(a.Bytes)); err != nil {
+			return fmt.Errorf("lane %d: %w", bits.TrailingZeros64(l), err)
+		}
+		if u.exec || u.memKind == uint8(cache.MemStore) || u.memKind == uint8(cache.MemAtomic) {
+			if err := c.checkDirty(w, u, x); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *CU) checkDirty(w *wave, u *uop, addr uint64) error {
+	r, _ := c.prog.Launch.Memory.Find(addr, 1)
+	if !u.exec && r.Base == c.dirtyBase {
+		return nil
+	}
+	d := &c.prog.dirty
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !u.exec {
+		if d.by == nil {
+			d.by = map[uint64]int{}
+		}
+		if _, ok := d.by[r.Base]; !ok {
+			d.by[r.Base] = int(w.pc)
+		}
+		c.dirtyBase = r.Base
+		return nil
+	}
+	if i, ok := d.by[r.Base]; ok {
+		k := c.prog.Kernel
+		return fmt.Errorf("reads buffer %s that %q at pc %#x writes, and timing mode does not compute that value: use --mode full",
+			r.Name, k.Insts[i].Text(k.CPU), k.Insts[i].PC)
+	}
+	return nil
+}

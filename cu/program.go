@@ -1,0 +1,274 @@
+package cu
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/whisker-sim/whisker/isa"
+	"github.com/whisker-sim/whisker/lds"
+)
+
+type uopKind uint8
+
+const (
+	kindSALU uopKind = iota
+	kindBranch
+	kindVALU
+	kindMFMA
+	kindLDS
+	kindVMEM
+	kindSMEM
+	kindWaitcnt
+	kindBarrier
+	kindSetPrio
+	kindNop
+	kindSleep
+	kindEnd
+)
+
+// regRange is a run of vector registers in scoreboard numbering: V0 is 0, A0
+// is 256.
+type regRange struct{ first, n uint16 }
+
+// uop is a predecoded instruction: everything the issue logic asks, in one
+// cache line or two.
+type uop struct {
+	kind     uopKind
+	unit     isa.Unit
+	category uint8
+	exec     bool // in the slice: executed at issue
+	packed   bool
+	line     int32 // instruction cache line, from the kernel entry
+	bumps    bool  // scalar operation that may change EXEC
+	waitVM   int16
+	waitLGKM int16
+	prio     uint8
+	flat     bool
+	memIdx   int16 // index of the per-wave address cache, -1 if none
+
+	busy    int32 // VALU or matrix occupancy, cycles
+	gap     int32 // MFMA: cycles until the next plain VALU
+	packGap int32 // MFMA: cycles until the next packed VALU
+	idle    int64 // s_nop, s_sleep: cycles
+
+	ldsKind  lds.Kind
+	ldsIn    int32 // inbound bus cycles
+	ldsOut   int32 // return bus cycles
+	twoAddr  bool
+	memKind  uint8 // cache.MemKind
+	memBytes int32 // all lanes
+
+	nsrc     uint8
+	src      [4]regRange // vector sources
+	addrSrc  regRange    // vector register that forms the address
+	dst      regRange
+	sgprRead bool // reads an SGPR (for VALU to SALU latency)
+	sgprW    bool // VALU that writes an SGPR
+}
+
+// categories of issue: at most one instruction of each per visit.
+const (
+	catVector = iota // VALU and MFMA
+	catScalar        // SALU and SMEM
+	catLDS
+	catVMEM
+	catBranch
+	catNone // internal: no unit
+)
+
+// Program is a launch prepared for timing: shared by all CUs, read-only.
+type Program struct {
+	Launch  *isa.Launch
+	Kernel  *isa.Kernel
+	uops    []uop
+	memOps  int
+	Kernarg uint64 // address of the kernel argument block
+	Code    uint64 // address of the kernel entry, for instruction fetch
+	Waves   int
+	Regs    int // vector registers of a wave after the granule
+	SRegs   int
+	LDS     int // LDS bytes of a workgroup after the granule
+	Occ     Occupancy
+	Full    bool // execute everything
+	Slice   isa.Slice
+
+	LoopStart, LoopEnd int // marked hot loop, [start, end); equal: none
+	table              *lds.Table
+	dirty              dirtyRanges
+}
+
+// ProgramOptions chooses how a launch is prepared.
+type ProgramOptions struct {
+	Full               bool // execute every instruction, not only the slice
+	LoopStart, LoopEnd int
+}
+
+// NewProgram predecodes a launch for a CU of spec s. Errors name the kernel and
+// the instruction: no timing class, does not fit the machine.
+func NewProgram(s *Spec, l *isa.Launch, o ProgramOptions) (*Program, error) {
+	k := l.Kernel
+	p := &Program{Launch: l, Kernel: k, Waves: k.Waves(), Full: o.Full, LoopStart: o.LoopStart, LoopEnd: o.LoopEnd}
+	occ, err := NewOccupancy(s, k.VGPRs, k.AGPRs, k.SGPRs, k.LDSBytes, p.Waves)
+	if err != nil {
+		return nil, fmt.Errorf("kernel %s does not fit: %w", k.Name, err)
+	}
+	p.Occ = occ
+	p.Regs = roundUp(max(k.VGPRs+k.AGPRs, 1), s.VGPRGranule)
+	p.SRegs = roundUp(max(k.SGPRs, 1), s.SGPRGranule)
+	if k.LDSBytes > 0 {
+		p.LDS = roundUp(k.LDSBytes, s.LDSGranule)
+	}
+	if p.table, err = lds.NewTable(k.CPU.String()); err != nil {
+		return nil, err
+	}
+	p.Slice = isa.NewSlice(k)
+	p.uops = make([]uop, len(k.Insts))
+	line := uint32(s.ICacheLine)
+	for i := range k.Insts {
+		in := &k.Insts[i]
+		c := isa.Classify(k.CPU, in)
+		if c.Unit == isa.UnitUnknown {
+			return nil, fmt.Errorf("kernel %s, pc %#x: %s has no timing class on %s", k.Name, in.PC, in.Text(k.CPU), k.CPU)
+		}
+		u, err := p.decode(s, in, c)
+		if err != nil {
+			return nil, fmt.Errorf("kernel %s, pc %#x: %w", k.Name, in.PC, err)
+		}
+		u.exec = o.Full || p.Slice.Exec[i]
+		u.line = int32(in.PC / line)
+		u.bumps = writesExec(in)
+		p.uops[i] = u
+	}
+	p.Kernarg = l.Memory.Alloc("kernarg", uint64(max(len(l.Kernarg), 16)))
+	l.Memory.Write(p.Kernarg, l.Kernarg)
+	last := k.Insts[len(k.Insts)-1]
+	p.Code = l.Memory.Alloc("code", uint64(last.PC)+uint64(last.Size))
+	return p, nil
+}
+
+func vrange(o isa.Operand) (regRange, bool) {
+	if !o.Present() || !o.Reg.IsVector() {
+		return regRange{}, false
+	}
+	return regRange{uint16(o.Reg - isa.V0), uint16(o.N)}, true
+}
+
+func (p *Program) decode(s *Spec, in *isa.Inst, c isa.Class) (uop, error) {
+	u := uop{unit: c.Unit, memIdx: -1, packed: c.Packed, flat: c.Flat, twoAddr: c.TwoAddr, sgprW: c.SGPRW}
+	for _, o := range in.Src {
+		if r, ok := vrange(o); ok {
+			u.src[u.nsrc] = r
+			u.nsrc++
+		}
+		if o.Present() && o.Reg.IsSGPR() {
+			u.sgprRead = true
+		}
+	}
+	u.dst, _ = vrange(in.Dst)
+	switch c.Unit {
+	case isa.UnitSALU:
+		u.kind, u.category = kindSALU, catScalar
+	case isa.UnitSMEM:
+		u.kind, u.category = kindSMEM, catScalar
+	case isa.UnitBranch:
+		u.kind, u.category, u.sgprRead = kindBranch, catBranch, true
+	case isa.UnitVALU:
+		u.kind, u.category = kindVALU, catVector
+		u.busy = int32(s.VALUCycles)
+		if c.Trans {
+			u.busy = int32(s.TransCycles)
+		} else if c.Double {
+			u.busy = int32(s.DoubleCycles)
+		}
+	case isa.UnitMFMA:
+		p.decodeMFMA(s, &u, c)
+	case isa.UnitLDS:
+		return u, p.decodeLDS(s, &u, in, c)
+	case isa.UnitVMEM:
+		p.decodeVMEM(&u, in, c)
+	case isa.UnitInternal:
+		return u, decodeInternal(&u, in)
+	}
+	return u, nil
+}
+
+func (p *Program) decodeMFMA(s *Spec, u *uop, c isa.Class) {
+	u.kind, u.category = kindMFMA, catVector
+	passes := int64(math.Ceil(float64(c.Passes) * s.MFMAScale))
+	u.busy = int32(max(passes, 1) * s.PassCycles)
+	slot := s.PassCycles
+	if c.XDL {
+		u.gap = int32(slot * int64(1+int(c.ABBytes)/s.CoissueBytesPerSlot))
+	} else {
+		u.gap = u.busy + int32(slot*int64(s.PackedExtraSlots))
+	}
+	extra := s.PackedExtraSlots
+	if c.ABBytes >= 16 {
+		extra++
+	}
+	u.packGap = u.busy + int32(slot*int64(extra))
+}
+
+func (p *Program) decodeLDS(s *Spec, u *uop, in *isa.Inst, c isa.Class) error {
+	u.kind, u.category = kindLDS, catLDS
+	k, err := lds.KindOf(in.Op.String())
+	if err != nil {
+		return err
+	}
+	u.ldsKind = k
+	u.addrSrc, _ = vrange(in.Src[0])
+	port := int32(s.LDSPortBytes)
+	words := int32(c.Bytes) * isa.Lanes
+	if c.TwoAddr {
+		words *= 2
+	}
+	up := func(n int32) int32 { return (n + port - 1) / port }
+	u.ldsIn = up(4 * isa.Lanes)
+	if c.Store || c.Atomic {
+		u.ldsIn += up(words)
+	}
+	if c.Return {
+		u.ldsOut = up(words)
+	}
+	u.memIdx = int16(p.memOps)
+	p.memOps++
+	return nil
+}
+
+func (p *Program) decodeVMEM(u *uop, in *isa.Inst, c isa.Class) {
+	u.kind, u.category = kindVMEM, catVMEM
+	u.addrSrc, _ = vrange(in.Src[0])
+	u.memBytes = int32(c.Bytes) * isa.Lanes
+	u.memKind = memKindOf(c)
+	u.memIdx = int16(p.memOps)
+	p.memOps++
+}
+
+func decodeInternal(u *uop, in *isa.Inst) error {
+	u.category = catNone
+	imm := int(uint16(in.Offset))
+	switch in.Op {
+	case isa.S_WAITCNT:
+		u.kind = kindWaitcnt
+		u.waitVM = int16(imm&15 | imm>>14&3<<4)
+		u.waitLGKM = int16(imm >> 8 & 15)
+	case isa.S_BARRIER:
+		u.kind = kindBarrier
+	case isa.S_SETPRIO:
+		u.kind, u.prio = kindSetPrio, uint8(imm&3)
+	case isa.S_NOP:
+		u.kind, u.idle = kindNop, int64(imm&15)*4
+	case isa.S_SLEEP:
+		u.kind, u.idle = kindSleep, int64(imm&127)*64
+	case isa.S_ENDPGM:
+		u.kind = kindEnd
+	default:
+		u.kind = kindNop // s_sethalt, s_icache_inv, s_trap 3, ...: an issue slot and no effect
+	}
+	return nil
+}
+
+func writesExec(in *isa.Inst) bool {
+	return strings.Contains(in.Op.String(), "exec") || in.Dst.Present() && in.Dst.Reg <= isa.ExecHi && in.Dst.Reg+isa.Reg(in.Dst.N) > isa.ExecLo
+}

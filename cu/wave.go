@@ -1,0 +1,126 @@
+package cu
+
+import (
+	"github.com/whisker-sim/whisker/cache"
+	"github.com/whisker-sim/whisker/isa"
+)
+
+// Counter capacities of gfx9: vmcnt has 6 bits, lgkmcnt 4.
+const (
+	vmRing   = 64
+	lgkmRing = 16
+)
+
+// workgroup is a resident workgroup.
+type workgroup struct {
+	id       int
+	waves    []*wave
+	alive    int // waves that have not ended
+	arrived  int // waves at the barrier
+	start    int64
+	loopIn   int64 // first entry into the marked loop, -1 before
+	loopOut  int64
+	lds      []byte
+	ldsDirty [2]int // bytes written without computing their value, [lo, hi)
+	dirtyPC  int
+}
+
+// wave is a resident wave: scheduling state first, architectural state behind.
+type wave struct {
+	// until is the first cycle at which the wave may issue or its reason may
+	// change; cache.Never while it waits for an event.
+	until  int64
+	last   int64 // cycles before this one are accounted
+	reason StallReason
+	blame  int32 // instruction that the current reason is booked on
+	pc     int32
+	line   int32 // instruction cache line in the buffer, -1 none
+	prio   uint8
+	simd   uint8
+	slot   uint8
+	inWG   uint8
+	atBar  bool
+	ending bool
+	ended  bool
+	inLoop bool
+	age    uint64
+
+	vmHead, vmTail     uint32
+	lgkmHead, lgkmTail uint32
+	vmDone             [vmRing]int64
+	lgkmDone           [lgkmRing]int64
+
+	valuAt  int64 // issue of the latest VALU
+	salWrAt int64 // issue of the latest VALU that wrote an SGPR
+	epoch   uint32
+	wg      *workgroup
+	start   int64
+	loopAt  int64
+
+	vready []int64 // VALU issue cycle by scoreboard register
+	mem    []memCache
+	st     isa.State
+}
+
+// memCache keeps what a memory instruction touched the last time this wave ran
+// it. While no vector register changed (epoch), the lanes' offsets are the
+// same, and only the scalar base has moved.
+type memCache struct {
+	epoch     uint32
+	valid     bool
+	all       bool // every active lane in range
+	n         int32
+	lanes     uint8
+	base      uint64 // scalar part of the address
+	maxOff    uint64 // largest lane offset plus access size
+	service   int32
+	conflicts int32
+	lines     []uint64
+	size      []uint8
+}
+
+func (w *wave) vmCount(now int64) int {
+	for w.vmHead != w.vmTail && w.vmDone[w.vmHead%vmRing] <= now {
+		w.vmHead++
+	}
+	return int(w.vmTail - w.vmHead)
+}
+
+func (w *wave) lgkmCount(now int64) int {
+	for w.lgkmHead != w.lgkmTail && w.lgkmDone[w.lgkmHead%lgkmRing] <= now {
+		w.lgkmHead++
+	}
+	return int(w.lgkmTail - w.lgkmHead)
+}
+
+// vmAt is the cycle at which at most n vector memory operations are
+// outstanding, cache.Never while unknown.
+func (w *wave) vmAt(n int) int64 {
+	at := int64(0)
+	for i := w.vmHead; i != w.vmTail-uint32(n); i++ {
+		at = max(at, w.vmDone[i%vmRing])
+	}
+	return at
+}
+
+func (w *wave) lgkmAt(n int) int64 {
+	at := int64(0)
+	for i := w.lgkmHead; i != w.lgkmTail-uint32(n); i++ {
+		at = max(at, w.lgkmDone[i%lgkmRing])
+	}
+	return at
+}
+
+func (w *wave) pushVM() uint32 {
+	pos := w.vmTail % vmRing
+	w.vmDone[pos] = cache.Never
+	w.vmTail++
+	return pos
+}
+
+func (w *wave) pushLGKM() uint32 {
+	pos := w.lgkmTail % lgkmRing
+	w.lgkmDone[pos] = cache.Never
+	w.lgkmTail++
+	return pos
+}
