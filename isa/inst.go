@@ -57,7 +57,8 @@ const (
 	MAI   // VOP3P-MAI: matrix, v_accvgpr_*
 	DS
 	MUBUF
-	FLAT // flat, global and scratch
+	FLAT  // flat, global and scratch
+	MTBUF // typed buffer: Inst.Offset1 is the data format, with the number format in bits 4..6
 )
 
 // Sub is the sub-dword or lane-permuting form of a VOP1, VOP2 or VOPC encoding.
