@@ -1,5 +1,3 @@
-// Package configs holds the machine files: what each simulated GPU is made of,
-// with the class and source of every number.
 package configs
 
 // Machine is a fully resolved machine. Field names map to YAML keys in
@@ -73,9 +71,10 @@ type MFMA struct {
 
 // SALU holds scalar unit timing.
 type SALU struct {
-	CadenceCycles     int
-	LoadLatencyCycles int // s_load hit in the scalar cache
-	LoadMissCycles    int // s_load miss: served by L2
+	CadenceCycles                         int
+	LoadLatencyCycles                     int // s_load hit in the scalar cache
+	LoadMissCycles                        int // s_load miss: served by L2
+	CacheBytes, CacheWays, CacheLineBytes int // scalar data cache: 16 KB, 64 B lines, shared by Fetch.SharedByCUs CUs (documented); ways assumed 4
 }
 
 // Fetch holds the instruction cache and buffers.
