@@ -82,7 +82,7 @@ type tcpLine struct {
 	waiters    int32 // head of waiter list, -1 none
 }
 
-type waiter struct {
+type tcpWaiter struct {
 	op   int32 // in-flight entry
 	next int32
 }
@@ -112,7 +112,7 @@ type TCP struct {
 	lruHead    []uint16 // oldest valid line of a set
 	lruTail    []uint16
 	free       []uint16 // per set: first free slot chain through next
-	waiters    []waiter
+	waiters    []tcpWaiter
 	freeWaiter int32
 
 	queue      []MemOp // ring
@@ -295,11 +295,11 @@ func (t *TCP) addWaiter(slot int, op int32) {
 	w := t.freeWaiter
 	if w < 0 {
 		w = int32(len(t.waiters))
-		t.waiters = append(t.waiters, waiter{})
+		t.waiters = append(t.waiters, tcpWaiter{})
 	} else {
 		t.freeWaiter = t.waiters[w].next
 	}
-	t.waiters[w] = waiter{op: op, next: t.lines[slot].waiters}
+	t.waiters[w] = tcpWaiter{op: op, next: t.lines[slot].waiters}
 	t.lines[slot].waiters = w
 }
 
@@ -469,7 +469,7 @@ func (t *TCP) LineReturned(now int64, tag uint32) int64 {
 	t.Stats.BytesIn += uint64(t.spec.LineBytes)
 	lat := uint64(t.busFree - l.asked)
 	t.Stats.LatencySum += lat
-	t.Stats.Latency.Add(lat)
+	t.Stats.Latency.add(int64(lat))
 	t.drain()
 	if t.blockedOn == blockSet {
 		t.pipeFree = max(t.pipeFree, t.busFree)

@@ -229,7 +229,7 @@ func (c *CU) Step(now int64) int64 {
 	for c.fillHead < len(c.fills) && c.fills[c.fillHead].at <= now {
 		f := &c.fills[c.fillHead]
 		c.lds.PushFill(now, int(f.bytes), f.tag)
-		c.ldsNext = now
+		c.ldsNext = min(c.ldsNext, c.lds.Next())
 		c.fillHead++
 		if c.fillHead == len(c.fills) {
 			c.fills, c.fillHead = c.fills[:0], 0

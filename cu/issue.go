@@ -1,8 +1,6 @@
 package cu
 
 import (
-	"math"
-
 	"github.com/whisker-sim/whisker/cache"
 	"github.com/whisker-sim/whisker/isa"
 	"github.com/whisker-sim/whisker/lds"
@@ -399,15 +397,15 @@ func (c *CU) issueLDS(w *wave, u *uop, s *simd, now int64) bool {
 	}
 	pos := w.lgkmTail % lgkmRing
 	tag := (uint32(w.simd)*uint32(c.spec.WaveSlots)+uint32(w.slot))<<8 | pos
-	ok, free := c.lds.Push(now, lds.Request{Service: m.service, In: u.ldsIn, Out: u.ldsOut, Tag: tag, Pair: w.simd / 2})
+	ok, free := c.lds.Push(now, lds.Request{Service: m.service, In: u.ldsIn, Out: u.ldsOut, Tag: tag, Pair: w.simd / 2, Side: w.simd & 1})
 	if !ok {
-		if free == math.MaxInt64 {
+		if free == lds.Never {
 			c.ldsWaiters++
 		}
 		c.stall(w, now, StallLDSQueue, max(free, now+1))
 		return false
 	}
-	c.ldsNext = min(c.ldsNext, now+1)
+	c.ldsNext = min(c.ldsNext, max(c.lds.Next(), now+1))
 	if !c.exec(w, u) {
 		return false
 	}
@@ -421,7 +419,7 @@ func (c *CU) issueLDS(w *wave, u *uop, s *simd, now int64) bool {
 	c.st.Conflicts += uint64(m.conflicts)
 	c.st.LDSService += uint64(m.service)
 	// The wave is held while its address and data go in.
-	next := now + max(c.spec.IssueInterval, int64(u.ldsIn))
+	next := max(now+c.spec.IssueInterval, free)
 	c.issued(w, u, now, next, StallLDSQueue)
 	return true
 }

@@ -212,9 +212,9 @@ func (p *Program) decodeMFMA(s *Spec, u *uop, c isa.Class) {
 
 func (p *Program) decodeLDS(s *Spec, u *uop, in *isa.Inst, c isa.Class) error {
 	u.kind, u.category = kindLDS, catLDS
-	k, err := lds.KindOf(in.Op.String())
-	if err != nil {
-		return err
+	k, _, ok := lds.KindOf(in.Op.String())
+	if !ok {
+		return fmt.Errorf("%s has no LDS phase table", in.Op)
 	}
 	u.ldsKind = k
 	u.addrSrc, _ = vrange(in.Src[0])
