@@ -469,7 +469,7 @@ func (t *TCP) LineReturned(now int64, tag uint32) int64 {
 	t.Stats.BytesIn += uint64(t.spec.LineBytes)
 	lat := uint64(t.busFree - l.asked)
 	t.Stats.LatencySum += lat
-	t.Stats.Latency.add(int64(lat))
+	t.Stats.Latency.Add(lat)
 	t.drain()
 	if t.blockedOn == blockSet {
 		t.pipeFree = max(t.pipeFree, t.busFree)
