@@ -9,8 +9,9 @@ const HistogramBuckets = 32
 // 0 counts zeros, bucket i values of 2^(i-1) to 2^i - 1.
 type Histogram [HistogramBuckets]uint64
 
-func (h *Histogram) add(cycles int64) {
-	h[min(bits.Len64(uint64(cycles)), HistogramBuckets-1)]++
+// Add counts one value.
+func (h *Histogram) Add(cycles uint64) {
+	h[min(bits.Len64(cycles), HistogramBuckets-1)]++
 }
 
 // Merge adds the counts of another histogram.

@@ -1,0 +1,401 @@
+package cache
+
+import "fmt"
+
+// LLCConfig describes the memory-side cache. Latencies are core clock cycles,
+// converted from nanoseconds by the caller.
+type LLCConfig struct {
+	// LineBytes is the unit of the directory: the L2's line. Every request is
+	// one such line, so halves of 64 bytes would always be accessed, placed and
+	// evicted together, and keeping them apart would change nothing.
+	Bytes, LineBytes, Ways, Slices  int
+	InterleaveBytes                 int
+	LatencyCycles                   int64   // lookup and data, unloaded
+	GBs, CoreMHz                    float64 // of all slices; the clock that cycles are of
+	MSHRsPerSlice                   int
+	AllocateOnRead, AllocateOnWrite bool
+	SetHash, SliceHash              bool
+}
+
+// LLCClient takes the answers, in order of time.
+type LLCClient interface {
+	Reply(now int64, src int, id uint32)
+}
+
+// LLC is the memory-side cache with the HBM behind it. It is shared by all
+// XCDs and holds no coherence state: it caches memory, not requesters. Each
+// slice serves its queue in order at its share of the bandwidth. Misses hold a
+// register until the data come; a slice without a free one stops. Written lines
+// are not fetched, as in the L2. HBM channels are interleaved as the slices are.
+type LLC struct {
+	cfg      LLCConfig
+	client   LLCClient
+	amap     addressMap
+	tags     tags
+	sets     int
+	wheel    wheel
+	hbm      *hbm
+	slices   []llcSlice
+	mshrs    []mshr
+	waiters  []waiter
+	freeWait int32
+	queued   []llcQueued // requests of stopped slices
+	freeQ    int32
+	stats    LevelStats
+}
+
+type llcSlice struct {
+	server     Server
+	freeMSHR   int32
+	head, tail int32 // queued requests while stopped, index + 1
+}
+
+type llcQueued struct {
+	event
+	next int32
+}
+
+const (
+	llcRead uint8 = iota
+	llcWrite
+	llcReply
+	llcMemoryRead
+	llcMemoryWrite
+	llcBus
+	llcBankFree
+	llcData
+)
+
+// NewLLC makes an empty LLC and the memory behind it.
+func NewLLC(cfg LLCConfig, mem HBMConfig, client LLCClient) (*LLC, error) {
+	amap, sets, err := geometry{
+		what: "LLC", bytes: cfg.Bytes, lineBytes: cfg.LineBytes, ways: cfg.Ways, banks: cfg.Slices,
+		interleave: cfg.InterleaveBytes, bankHash: cfg.SliceHash, setHash: cfg.SetHash,
+	}.build()
+	if err != nil {
+		return nil, err
+	}
+	if cfg.MSHRsPerSlice < 1 || cfg.MSHRsPerSlice >= lineMSHRLimit {
+		return nil, fmt.Errorf("LLC: %d MSHRs per slice; 1 to %d are possible", cfg.MSHRsPerSlice, lineMSHRLimit-1)
+	}
+	if mem.Channels > 0 && cfg.Slices%mem.Channels != 0 && mem.Channels%cfg.Slices != 0 {
+		return nil, fmt.Errorf("LLC: %d slices and %d HBM channels do not divide each other", cfg.Slices, mem.Channels)
+	}
+	l := &LLC{
+		cfg: cfg, client: client, amap: amap, sets: sets,
+		tags:   newTags(sets*cfg.Slices, cfg.Ways),
+		slices: make([]llcSlice, cfg.Slices),
+		mshrs:  make([]mshr, cfg.Slices*cfg.MSHRsPerSlice),
+	}
+	if l.hbm, err = newHBM(mem, cfg.LineBytes, &l.wheel); err != nil {
+		return nil, err
+	}
+	for s := range l.slices {
+		sl := &l.slices[s]
+		sl.server = NewServer(cfg.GBs/float64(cfg.Slices), cfg.CoreMHz)
+		for i := range cfg.MSHRsPerSlice {
+			n := int32(s*cfg.MSHRsPerSlice + i)
+			l.mshrs[n].next = sl.freeMSHR
+			sl.freeMSHR = n + 1
+		}
+	}
+	return l, nil
+}
+
+// Stats returns the counts since the last reset.
+func (l *LLC) Stats() *LevelStats { return &l.stats }
+
+// HBMStats returns the memory's counts since the last reset.
+func (l *LLC) HBMStats() HBMStats {
+	s := l.hbm.stats
+	for i := range l.hbm.channels {
+		s.BusyCycles += l.hbm.channels[i].bus.BusyCycles()
+	}
+	return s
+}
+
+// ResetStats clears the counts of LLC and memory.
+func (l *LLC) ResetStats() {
+	l.stats = LevelStats{}
+	l.hbm.stats = HBMStats{}
+	for i := range l.slices {
+		l.slices[i].server.ResetStats()
+	}
+	for i := range l.hbm.channels {
+		l.hbm.channels[i].bus.ResetStats()
+	}
+}
+
+// Read announces a line request of source src that arrives at cycle at; the
+// answer is LLCClient.Reply with id.
+func (l *LLC) Read(at int64, src int, line uint64, id uint32) {
+	l.wheel.push(event{at: at, addr: line, id: id, src: uint8(src), kind: llcRead})
+}
+
+// Write announces dirty bytes of a line that arrive at cycle at.
+func (l *LLC) Write(at int64, src int, line uint64, bytes int) {
+	l.wheel.push(event{at: at, addr: line, bytes: uint16(bytes), src: uint8(src), kind: llcWrite})
+}
+
+// Next returns the cycle of the next event inside, or Never.
+func (l *LLC) Next() int64 { return l.wheel.nextAt() }
+
+// Idle reports whether nothing is under way.
+func (l *LLC) Idle() bool { return l.wheel.pending == 0 }
+
+// Advance handles everything that happens at cycle now. Nothing earlier may be
+// pending.
+func (l *LLC) Advance(now int64) {
+	l.wheel.advance(now)
+	for {
+		e, ok := l.wheel.pop()
+		if !ok {
+			return
+		}
+		switch e.kind {
+		case llcRead, llcWrite:
+			l.arrive(now, &e)
+		case llcReply:
+			l.client.Reply(now, int(e.src), e.id)
+		case llcMemoryRead, llcMemoryWrite:
+			slice, line := l.amap.local(e.addr)
+			channel, line := l.channelOf(slice, line)
+			l.hbm.request(now, channel, line, e.id, int(e.bytes), e.kind == llcMemoryWrite)
+		case llcBus:
+			l.hbm.access(now, int32(e.id))
+		case llcBankFree:
+			l.hbm.bankFree(now, int32(e.id))
+		case llcData:
+			l.fill(now, e.id)
+		}
+	}
+}
+
+// channelOf returns the memory channel of a slice's line and the line's number
+// within it. As many slices as channels are matched one to one.
+func (l *LLC) channelOf(slice int, line uint64) (int, uint64) {
+	switch n := l.hbm.cfg.Channels; {
+	case n == l.cfg.Slices:
+		return slice, line
+	case n < l.cfg.Slices:
+		per := l.cfg.Slices / n
+		return slice / per, line*uint64(per) + uint64(slice%per)
+	default:
+		per := uint64(n / l.cfg.Slices)
+		unit := line >> l.amap.unitShift
+		return slice*int(per) + int(unit%per), unit/per<<l.amap.unitShift | line&(1<<l.amap.unitShift-1)
+	}
+}
+
+func (l *LLC) arrive(now int64, e *event) {
+	if e.kind == llcRead {
+		l.stats.Reads++
+		l.stats.ReadBytes += uint64(l.cfg.LineBytes)
+	} else {
+		l.stats.Writes++
+		l.stats.WriteBytes += uint64(e.bytes)
+	}
+	slice, set, tag := l.amap.split(e.addr)
+	sl := &l.slices[slice]
+	if sl.head == 0 && l.serve(now, slice, set, tag, e) {
+		return
+	}
+	l.stats.StalledRequests++
+	var n int32
+	if l.freeQ != 0 {
+		n = l.freeQ
+		l.freeQ = l.queued[n-1].next
+		l.queued[n-1] = llcQueued{event: *e}
+	} else {
+		l.queued = append(l.queued, llcQueued{event: *e})
+		n = int32(len(l.queued))
+	}
+	if sl.tail != 0 {
+		l.queued[sl.tail-1].next = n
+	} else {
+		sl.head = n
+	}
+	sl.tail = n
+}
+
+// serve gives a request its turn, not before now; false: no register or way is
+// free.
+func (l *LLC) serve(now int64, slice, set int, tag uint32, e *event) bool {
+	sl := &l.slices[slice]
+	row := slice*l.sets + set
+	way := l.tags.lookup(row, tag)
+	start := sl.server.Start(now)
+	if e.kind == llcWrite {
+		if !l.write(row, way, tag, e, start) {
+			return false
+		}
+		sl.server.Claim(now, int(e.bytes))
+	} else {
+		if !l.read(sl, row, way, tag, e, start) {
+			return false
+		}
+		sl.server.Claim(now, l.cfg.LineBytes)
+	}
+	l.stats.QueueCycles += uint64(start - e.at)
+	return true
+}
+
+func (l *LLC) read(sl *llcSlice, row, way int, tag uint32, e *event, start int64) bool {
+	if way >= 0 {
+		state := l.tags.state[row*l.tags.ways+way]
+		if state&lineReadable != 0 {
+			l.tags.touch(row, way)
+			l.stats.ReadHits++
+			l.reply(start+l.cfg.LatencyCycles, e)
+			return true
+		}
+		if state&lineInFlight != 0 {
+			l.tags.touch(row, way)
+			l.stats.ReadHits++
+			l.stats.ReadHitsInFlight++
+			l.wait(row/l.sets*l.cfg.MSHRsPerSlice+int(state>>lineMSHRShift), e, start)
+			return true
+		}
+	}
+	if sl.freeMSHR == 0 {
+		return false
+	}
+	if way >= 0 {
+		l.tags.touch(row, way)
+	} else if l.cfg.AllocateOnRead {
+		if way = l.allocate(row, tag, 0, start); way < 0 {
+			return false
+		}
+	}
+	l.stats.ReadMisses++
+	n := sl.freeMSHR - 1
+	m := &l.mshrs[n]
+	sl.freeMSHR = m.next
+	*m = mshr{line: e.addr, set: int32(row), way: int32(way)}
+	if way >= 0 {
+		index := uint32(int(n) % l.cfg.MSHRsPerSlice)
+		l.tags.state[row*l.tags.ways+way] |= lineInFlight | index<<lineMSHRShift
+	}
+	l.wait(int(n), e, start)
+	l.wheel.push(event{at: start + l.cfg.LatencyCycles, addr: e.addr, id: uint32(n), bytes: uint16(l.cfg.LineBytes), kind: llcMemoryRead})
+	return true
+}
+
+func (l *LLC) write(row, way int, tag uint32, e *event, start int64) bool {
+	if way < 0 {
+		if !l.cfg.AllocateOnWrite {
+			l.stats.WriteMisses++
+			l.writeBack(start+l.cfg.LatencyCycles, e.addr, e.bytes)
+			return true
+		}
+		if way = l.allocate(row, tag, 0, start); way < 0 {
+			return false
+		}
+		l.stats.WriteMisses++
+	} else {
+		l.tags.touch(row, way)
+		l.stats.WriteHits++
+	}
+	state := &l.tags.state[row*l.tags.ways+way]
+	dirty := min(*state&lineDirtyMask+uint32(e.bytes), uint32(l.cfg.LineBytes))
+	*state = *state&^lineDirtyMask | dirty
+	if dirty == uint32(l.cfg.LineBytes) && *state&lineInFlight == 0 {
+		*state |= lineReadable
+	}
+	return true
+}
+
+func (l *LLC) allocate(row int, tag, state uint32, start int64) int {
+	way := l.tags.victim(row)
+	if way < 0 {
+		return -1
+	}
+	i := row*l.tags.ways + way
+	if dirty := l.tags.state[i] & lineDirtyMask; dirty != 0 {
+		old := l.amap.join(row/l.sets, row%l.sets, l.tags.tag[i]-1)
+		l.writeBack(start+l.cfg.LatencyCycles, old, uint16(dirty))
+	}
+	l.tags.install(row, way, tag, state)
+	return way
+}
+
+func (l *LLC) writeBack(at int64, line uint64, bytes uint16) {
+	l.stats.WriteBacks++
+	l.stats.WriteBackBytes += uint64(bytes)
+	l.wheel.push(event{at: at, addr: line, bytes: bytes, kind: llcMemoryWrite})
+}
+
+func (l *LLC) wait(n int, e *event, start int64) {
+	w := waiter{arrived: e.at, start: start, tag: e.id, src: e.src}
+	l.waiters, l.freeWait = appendWaiter(l.waiters, l.freeWait, &l.mshrs[n], w)
+}
+
+func (l *LLC) reply(at int64, e *event) {
+	l.stats.answered(at - e.at)
+	l.wheel.push(event{at: at, id: e.id, src: e.src, kind: llcReply})
+}
+
+// fill answers all that waited for a line of memory and frees its register.
+func (l *LLC) fill(now int64, id uint32) {
+	m := &l.mshrs[id]
+	slice := int(id) / l.cfg.MSHRsPerSlice
+	sl := &l.slices[slice]
+	l.stats.Fills++
+	l.stats.FillBytes += uint64(l.cfg.LineBytes)
+	if m.way >= 0 {
+		state := &l.tags.state[int(m.set)*l.tags.ways+int(m.way)]
+		*state = *state&lineDirtyMask | lineReadable
+	}
+	for n := m.head; n != 0; {
+		w := &l.waiters[n-1]
+		at := max(now, w.start+l.cfg.LatencyCycles)
+		l.stats.answered(at - w.arrived)
+		l.wheel.push(event{at: at, id: w.tag, src: w.src, kind: llcReply})
+		next := w.next
+		w.next = l.freeWait
+		l.freeWait = n
+		n = next
+	}
+	m.head, m.tail = 0, 0
+	m.next = sl.freeMSHR
+	sl.freeMSHR = int32(id) + 1
+	for sl.head != 0 {
+		n := sl.head
+		q := &l.queued[n-1]
+		_, set, tag := l.amap.split(q.addr)
+		if !l.serve(now, slice, set, tag, &q.event) {
+			return
+		}
+		sl.head = q.next
+		if sl.head == 0 {
+			sl.tail = 0
+		}
+		q.next = l.freeQ
+		l.freeQ = n
+	}
+}
+
+// Warm places a line as an earlier launch left it: read, or written when dirty.
+// It takes no time and moves no bytes.
+func (l *LLC) Warm(line uint64, dirty bool) {
+	slice, set, tag := l.amap.split(line)
+	row := slice*l.sets + set
+	way := l.tags.lookup(row, tag)
+	state := uint32(lineReadable)
+	if dirty {
+		state |= uint32(l.cfg.LineBytes)
+	}
+	if way < 0 {
+		if way = l.tags.victim(row); way < 0 {
+			return
+		}
+		l.tags.install(row, way, tag, state)
+		return
+	}
+	l.tags.touch(row, way)
+	if i := row*l.tags.ways + way; dirty {
+		l.tags.state[i] = state
+	} else {
+		l.tags.state[i] |= lineReadable
+	}
+}

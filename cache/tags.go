@@ -1,0 +1,199 @@
+package cache
+
+import (
+	"fmt"
+	"math/bits"
+)
+
+// Line state, one word per way. Dirtiness is a count of bytes: which bytes are
+// dirty does not matter to time, only how many travel when the line leaves.
+const (
+	lineDirtyMask = 0xff    // dirty bytes, at most the line size
+	lineReadable  = 1 << 8  // every byte is here
+	lineInFlight  = 1 << 9  // a fill is on its way; the line cannot be evicted
+	lineMSHRShift = 16      // miss register of a line in flight
+	lineMSHRLimit = 1 << 16 // miss registers addressable
+)
+
+// maxTagWays is what one 64-bit LRU word orders.
+const maxTagWays = 16
+
+// tags is a set-associative directory with true LRU replacement: tags and
+// state only, as the data live in the backing store. Replacement is LRU in L2
+// and LLC: assumed, chosen on the published hit rates of the GEMM swizzle
+// table, where random and FIFO are off by tens of points.
+type tags struct {
+	ways  int
+	tag   []uint32 // tag + 1; 0: invalid
+	state []uint32
+	order []uint64 // per set: way numbers, four bits each, most recent lowest
+}
+
+func newTags(sets, ways int) tags {
+	t := tags{
+		ways:  ways,
+		tag:   make([]uint32, sets*ways),
+		state: make([]uint32, sets*ways),
+		order: make([]uint64, sets),
+	}
+	t.reset()
+	return t
+}
+
+// reset invalidates every line.
+func (t *tags) reset() {
+	clear(t.tag)
+	clear(t.state)
+	for i := range t.order {
+		t.order[i] = 0xfedcba9876543210
+	}
+}
+
+// lookup returns the way of a set that holds tag, or -1.
+func (t *tags) lookup(set int, tag uint32) int {
+	row := t.tag[set*t.ways : set*t.ways+t.ways]
+	for w, v := range row {
+		if v == tag+1 {
+			return w
+		}
+	}
+	return -1
+}
+
+const nibbleOnes = 0x1111111111111111
+
+// touch makes way the most recently used one of its set.
+func (t *tags) touch(set, way int) {
+	o := t.order[set]
+	if o&0xf == uint64(way) {
+		return
+	}
+	x := o ^ uint64(way)*nibbleOnes
+	// The lowest zero nibble of x is the way's place in the order.
+	place := uint(bits.TrailingZeros64((x-nibbleOnes)&^x&(nibbleOnes<<3))) &^ 3
+	below := uint64(1)<<place - 1
+	t.order[set] = o&^(below<<4|0xf) | (o&below)<<4 | uint64(way)
+}
+
+// victim returns the least recently used way that is not in flight, or -1.
+// Ways never used are the least recent ones.
+func (t *tags) victim(set int) int {
+	o := t.order[set]
+	for i := t.ways - 1; i >= 0; i-- {
+		w := int(o>>(4*uint(i))) & 0xf
+		if t.state[set*t.ways+w]&lineInFlight == 0 {
+			return w
+		}
+	}
+	return -1
+}
+
+// install puts a line into a way and makes it the most recent.
+func (t *tags) install(set, way int, tag, state uint32) {
+	i := set*t.ways + way
+	t.tag[i] = tag + 1
+	t.state[i] = state
+	t.touch(set, way)
+}
+
+// addressMap splits a line address into bank (channel or slice), set and tag,
+// and joins them again. Banks change every interleave bytes. With bankHash the
+// bank number is XORed with all the higher groups of as many address bits;
+// with setHash the set number is XORed with the higher groups in the same way.
+// Both hashes are one to one, so no two lines share a place and tag.
+type addressMap struct {
+	lineShift, unitShift, bankBits, setBits uint
+	bankHash, setHash                       bool
+}
+
+// geometry describes one level of a banked cache.
+type geometry struct {
+	what                                      string
+	bytes, lineBytes, ways, banks, interleave int
+	bankHash, setHash                         bool
+}
+
+func (g geometry) build() (addressMap, int, error) {
+	var m addressMap
+	for _, v := range []struct {
+		name  string
+		value int
+	}{{"line bytes", g.lineBytes}, {"banks", g.banks}, {"interleave bytes", g.interleave}} {
+		if v.value <= 0 || v.value&(v.value-1) != 0 {
+			return m, 0, fmt.Errorf("%s: %s must be a power of two, not %d", g.what, v.name, v.value)
+		}
+	}
+	if g.lineBytes > 128 || g.interleave < g.lineBytes {
+		return m, 0, fmt.Errorf("%s: lines of %d bytes in an interleave of %d: lines must be at most 128 bytes and fit", g.what, g.lineBytes, g.interleave)
+	}
+	if g.ways < 1 || g.ways > maxTagWays {
+		return m, 0, fmt.Errorf("%s: %d ways; 1 to %d are possible", g.what, g.ways, maxTagWays)
+	}
+	sets := g.bytes / (g.lineBytes * g.ways * g.banks)
+	if sets < 1 || sets&(sets-1) != 0 || sets*g.lineBytes*g.ways*g.banks != g.bytes {
+		return m, 0, fmt.Errorf("%s: %d bytes are not a power of two of sets of %d ways of %d bytes in %d banks", g.what, g.bytes, g.ways, g.lineBytes, g.banks)
+	}
+	m = addressMap{
+		lineShift: log2(g.lineBytes),
+		unitShift: log2(g.interleave) - log2(g.lineBytes),
+		bankBits:  log2(g.banks),
+		setBits:   log2(sets),
+		bankHash:  g.bankHash,
+		setHash:   g.setHash,
+	}
+	return m, sets, nil
+}
+
+func log2(v int) uint { return uint(bits.TrailingZeros64(uint64(v))) }
+
+// fold XORs the groups of n bits of x together.
+func fold(x uint64, n uint) uint64 {
+	if n == 0 {
+		return 0
+	}
+	var f uint64
+	for ; x != 0; x >>= n {
+		f ^= x
+	}
+	return f & (1<<n - 1)
+}
+
+// local returns the bank of a line and its number among the bank's lines.
+func (m *addressMap) local(addr uint64) (bank int, line uint64) {
+	l := addr >> m.lineShift
+	unit := l >> m.unitShift
+	upper := unit >> m.bankBits
+	low := unit & (1<<m.bankBits - 1)
+	if m.bankHash {
+		low ^= fold(upper, m.bankBits)
+	}
+	return int(low), upper<<m.unitShift | l&(1<<m.unitShift-1)
+}
+
+// split returns bank, set and tag of a line.
+func (m *addressMap) split(addr uint64) (bank, set int, tag uint32) {
+	bank, line := m.local(addr)
+	t := line >> m.setBits
+	s := line & (1<<m.setBits - 1)
+	if m.setHash {
+		s ^= fold(t, m.setBits)
+	}
+	return bank, int(s), uint32(t)
+}
+
+// join is the inverse of split.
+func (m *addressMap) join(bank, set int, tag uint32) uint64 {
+	t := uint64(tag)
+	s := uint64(set)
+	if m.setHash {
+		s ^= fold(t, m.setBits)
+	}
+	line := t<<m.setBits | s
+	upper := line >> m.unitShift
+	low := uint64(bank)
+	if m.bankHash {
+		low ^= fold(upper, m.bankBits)
+	}
+	unit := upper<<m.bankBits | low
+	return (unit<<m.unitShift | line&(1<<m.unitShift-1)) << m.lineShift
+}

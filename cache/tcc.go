@@ -1,0 +1,448 @@
+package cache
+
+import "fmt"
+
+// TCCConfig describes the L2 of one XCD. Latencies are core clock cycles.
+type TCCConfig struct {
+	Bytes, LineBytes, Ways, Channels      int
+	ReadBytesPerCycle, WriteBytesPerCycle int // per channel
+	HitLatencyCycles                      int // request to data at the CU's port, unloaded
+	WriteAckCycles                        int // request to acknowledgement, unloaded
+	MSHRsPerChannel, QueueEntries         int
+	InterleaveBytes                       int
+	SetHash, ChannelHash                  bool
+}
+
+// TCCClient is what an L2 talks to: the CUs above it and the fabric below.
+// It is called in order of time.
+type TCCClient interface {
+	LineReturned(now int64, cu int, tag uint32)
+	WriteAcked(now int64, cu int, tag uint32)
+	// Fetch asks memory for a line; the answer is a call of TCC.Fill with id.
+	Fetch(now int64, line uint64, id uint32)
+	// WriteBack sends dirty bytes of a line to memory.
+	WriteBack(now int64, line uint64, bytes int)
+}
+
+// TCC is the L2 cache of one XCD: write-back, channels interleaved by address.
+// Each channel serves its queue in order, one line of ReadBytesPerCycle a
+// cycle. A miss allocates the line and a miss register at once; requests to a
+// line in flight join its register. A miss without a free register (or with a
+// set full of lines in flight) stops its channel until a fill. Written lines
+// are not fetched: their dirty bytes are counted, and a later read of a line
+// that is not wholly written fetches it.
+//
+// The service of a request is decided when it is accepted, since a FIFO's
+// start times are known then. A fill's write into the data array takes no port
+// time of its own, and the answers to requests that waited for the same line
+// leave one per line time.
+type TCC struct {
+	cfg      TCCConfig
+	client   TCCClient
+	amap     addressMap
+	tags     tags
+	sets     int
+	wheel    wheel
+	channels []tccChannel
+	mshrs    []mshr // channel by channel
+	waiters  []waiter
+	freeWait int32
+	stats    LevelStats
+
+	hit, ack, lookup, answer int64 // cycles: hit latency is lookup + answer
+	readCost                 int64
+	outstanding              int // accepted and not yet answered, and fills under way
+}
+
+type tccChannel struct {
+	free      int64   // the service port's next free cycle
+	starts    []int64 // service starts of the last QueueEntries requests
+	next      int     // oldest entry of starts
+	answerAt  int64   // the next cycle for an answer to a request that waited for a fill
+	retry     int64   // last retry cycle handed out
+	freeMSHR  int32   // index + 1 within mshrs
+	stalled   []tccRequest
+	stallHead int
+	stallLen  int
+}
+
+// mshr is a miss register.
+type mshr struct {
+	line       uint64
+	set        int32
+	way        int32
+	head, tail int32 // waiters, index + 1
+	next       int32 // free list, index + 1
+	issued     int64
+}
+
+// waiter is a request that waits for a line in flight.
+type waiter struct {
+	arrived, start int64
+	tag            uint32
+	next           int32
+	src            uint8
+}
+
+type tccRequest struct {
+	arrived int64
+	line    uint64
+	tag     uint32
+	bytes   uint16 // 0: a read
+	cu      uint8
+}
+
+const (
+	tccReturn uint8 = iota
+	tccAck
+	tccFetch
+	tccWriteBack
+	tccFill
+)
+
+// stalledRetryCycles is how long a CU waits before it asks a channel again
+// that is stopped for lack of miss registers. It is the grain of the polling
+// that the port's interface needs, not a property of the hardware; the queue
+// in front of the channel stays full meanwhile.
+const stalledRetryCycles = 8
+
+// MaxCUs is the number of requesters an L2 can tell apart.
+const MaxCUs = 64
+
+// NewTCC makes an empty L2.
+func NewTCC(cfg TCCConfig, client TCCClient) (*TCC, error) {
+	amap, sets, err := geometry{
+		what: "L2", bytes: cfg.Bytes, lineBytes: cfg.LineBytes, ways: cfg.Ways, banks: cfg.Channels,
+		interleave: cfg.InterleaveBytes, bankHash: cfg.ChannelHash, setHash: cfg.SetHash,
+	}.build()
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range []struct {
+		name  string
+		value int
+	}{
+		{"read bytes per cycle", cfg.ReadBytesPerCycle}, {"write bytes per cycle", cfg.WriteBytesPerCycle},
+		{"hit latency cycles", cfg.HitLatencyCycles}, {"write-back latency cycles", cfg.WriteAckCycles},
+		{"MSHRs per channel", cfg.MSHRsPerChannel}, {"queue entries", cfg.QueueEntries},
+	} {
+		if v.value < 1 {
+			return nil, fmt.Errorf("L2: %s must be at least 1, not %d", v.name, v.value)
+		}
+	}
+	if cfg.MSHRsPerChannel >= lineMSHRLimit {
+		return nil, fmt.Errorf("L2: %d MSHRs per channel; fewer than %d are possible", cfg.MSHRsPerChannel, lineMSHRLimit)
+	}
+	t := &TCC{
+		cfg: cfg, client: client, amap: amap, sets: sets,
+		tags:     newTags(sets*cfg.Channels, cfg.Ways),
+		channels: make([]tccChannel, cfg.Channels),
+		mshrs:    make([]mshr, cfg.Channels*cfg.MSHRsPerChannel),
+		hit:      int64(cfg.HitLatencyCycles),
+		ack:      int64(cfg.WriteAckCycles),
+		lookup:   int64(cfg.HitLatencyCycles) / 2,
+		readCost: int64((cfg.LineBytes + cfg.ReadBytesPerCycle - 1) / cfg.ReadBytesPerCycle),
+	}
+	t.answer = t.hit - t.lookup
+	for c := range t.channels {
+		ch := &t.channels[c]
+		ch.starts = make([]int64, cfg.QueueEntries)
+		for i := range ch.starts {
+			ch.starts[i] = -1
+		}
+		ch.stalled = make([]tccRequest, cfg.QueueEntries)
+		for i := range cfg.MSHRsPerChannel {
+			n := int32(c*cfg.MSHRsPerChannel + i)
+			t.mshrs[n].next = ch.freeMSHR
+			ch.freeMSHR = n + 1
+		}
+	}
+	return t, nil
+}
+
+// Stats returns the counts since the last reset.
+func (t *TCC) Stats() *LevelStats { return &t.stats }
+
+// ResetStats clears the counts.
+func (t *TCC) ResetStats() { t.stats = LevelStats{} }
+
+// Next returns the cycle of the next event inside, or Never.
+func (t *TCC) Next() int64 { return t.wheel.nextAt() }
+
+// Idle reports whether every accepted request was answered and no fill is on
+// its way.
+func (t *TCC) Idle() bool { return t.outstanding == 0 && t.wheel.pending == 0 }
+
+// Read implements L2Port.
+func (t *TCC) Read(now int64, cu int, line uint64, tag uint32) int64 {
+	return t.request(tccRequest{arrived: now, line: line, tag: tag, cu: uint8(cu)})
+}
+
+// Write implements L2Port.
+func (t *TCC) Write(now int64, cu int, line uint64, bytes int, tag uint32) int64 {
+	bytes = max(1, min(bytes, t.cfg.LineBytes))
+	return t.request(tccRequest{arrived: now, line: line, tag: tag, bytes: uint16(bytes), cu: uint8(cu)})
+}
+
+func (t *TCC) request(r tccRequest) int64 {
+	bank, set, tag := t.amap.split(r.line)
+	ch := &t.channels[bank]
+	if ch.stallLen > 0 {
+		if ch.stallLen == len(ch.stalled) {
+			t.stats.Retries++
+			ch.retry = min(max(ch.retry+1, r.arrived+stalledRetryCycles), r.arrived+4*stalledRetryCycles)
+			return ch.retry
+		}
+	} else if oldest := ch.starts[ch.next]; oldest > r.arrived {
+		// Callers are sent away to consecutive cycles, so they take turns.
+		t.stats.Retries++
+		ch.retry = min(max(ch.retry+1, oldest), oldest+int64(len(ch.starts)))
+		return ch.retry
+	}
+	t.outstanding++
+	if r.bytes == 0 {
+		t.stats.Reads++
+		t.stats.ReadBytes += uint64(t.cfg.LineBytes)
+	} else {
+		t.stats.Writes++
+		t.stats.WriteBytes += uint64(r.bytes)
+	}
+	if ch.stallLen > 0 || !t.serve(bank, set, tag, &r, r.arrived) {
+		t.stats.StalledRequests++
+		ch.stalled[(ch.stallHead+ch.stallLen)%len(ch.stalled)] = r
+		ch.stallLen++
+	}
+	return 0
+}
+
+// serve gives a request its turn, not before cycle from. It returns false when
+// the request needs a miss register or a way and none is free.
+func (t *TCC) serve(bank, set int, tag uint32, r *tccRequest, from int64) bool {
+	ch := &t.channels[bank]
+	row := bank*t.sets + set
+	start := max(from, ch.free)
+	way := t.tags.lookup(row, tag)
+	if r.bytes == 0 {
+		if !t.read(ch, row, way, tag, r, start) {
+			return false
+		}
+		ch.free = start + t.readCost
+	} else {
+		if !t.write(bank, row, way, tag, r, start) {
+			return false
+		}
+		ch.free = start + t.writeCost(int(r.bytes))
+	}
+	t.stats.QueueCycles += uint64(start - r.arrived)
+	ch.starts[ch.next] = start
+	if ch.next++; ch.next == len(ch.starts) {
+		ch.next = 0
+	}
+	return true
+}
+
+// writeCost is the port time of a write: a whole line streams in, part of one
+// is merged into the line's word first, which takes one cycle more.
+func (t *TCC) writeCost(bytes int) int64 {
+	c := int64((bytes + t.cfg.WriteBytesPerCycle - 1) / t.cfg.WriteBytesPerCycle)
+	if bytes < t.cfg.LineBytes {
+		c++
+	}
+	return c
+}
+
+func (t *TCC) read(ch *tccChannel, row, way int, tag uint32, r *tccRequest, start int64) bool {
+	if way >= 0 {
+		state := t.tags.state[row*t.tags.ways+way]
+		if state&lineReadable != 0 {
+			t.tags.touch(row, way)
+			t.stats.ReadHits++
+			t.stats.answered(start + t.hit - r.arrived)
+			t.wheel.push(event{at: start + t.hit, id: r.tag, src: r.cu, kind: tccReturn})
+			return true
+		}
+		if state&lineInFlight != 0 {
+			t.tags.touch(row, way)
+			t.stats.ReadHits++
+			t.stats.ReadHitsInFlight++
+			t.wait(t.mshrOf(row, state), r, start)
+			return true
+		}
+	}
+	if ch.freeMSHR == 0 {
+		return false
+	}
+	if way < 0 {
+		way = t.allocate(row, tag, 0, start)
+		if way < 0 {
+			return false
+		}
+	} else {
+		t.tags.touch(row, way)
+	}
+	t.stats.ReadMisses++
+	n := ch.freeMSHR - 1
+	m := &t.mshrs[n]
+	ch.freeMSHR = m.next
+	*m = mshr{line: r.line, set: int32(row), way: int32(way)}
+	index := int(n) % t.cfg.MSHRsPerChannel
+	t.tags.state[row*t.tags.ways+way] |= lineInFlight | uint32(index)<<lineMSHRShift
+	t.wait(int(n), r, start)
+	t.wheel.push(event{at: start + t.lookup, addr: r.line, id: uint32(n), kind: tccFetch})
+	return true
+}
+
+func (t *TCC) write(bank, row, way int, tag uint32, r *tccRequest, start int64) bool {
+	if way < 0 {
+		way = t.allocate(row, tag, 0, start)
+		if way < 0 {
+			return false
+		}
+		t.stats.WriteMisses++
+	} else {
+		t.tags.touch(row, way)
+		t.stats.WriteHits++
+	}
+	state := &t.tags.state[row*t.tags.ways+way]
+	dirty := min(*state&lineDirtyMask+uint32(r.bytes), uint32(t.cfg.LineBytes))
+	*state = *state&^lineDirtyMask | dirty
+	if dirty == uint32(t.cfg.LineBytes) && *state&lineInFlight == 0 {
+		*state |= lineReadable
+	}
+	t.wheel.push(event{at: start + t.ack, id: r.tag, src: r.cu, kind: tccAck})
+	return true
+}
+
+// allocate makes room for a line and returns its way, or -1 when every way of
+// the set is in flight.
+func (t *TCC) allocate(row int, tag, state uint32, start int64) int {
+	way := t.tags.victim(row)
+	if way < 0 {
+		return -1
+	}
+	i := row*t.tags.ways + way
+	if dirty := t.tags.state[i] & lineDirtyMask; dirty != 0 {
+		old := t.amap.join(row/t.sets, row%t.sets, t.tags.tag[i]-1)
+		t.wheel.push(event{at: start + t.lookup, addr: old, bytes: uint16(dirty), kind: tccWriteBack})
+	}
+	t.tags.install(row, way, tag, state)
+	return way
+}
+
+func (t *TCC) mshrOf(row int, state uint32) int {
+	return row/t.sets*t.cfg.MSHRsPerChannel + int(state>>lineMSHRShift)
+}
+
+func (t *TCC) wait(n int, r *tccRequest, start int64) {
+	w := waiter{arrived: r.arrived, start: start, tag: r.tag, src: r.cu}
+	m := &t.mshrs[n]
+	t.waiters, t.freeWait = appendWaiter(t.waiters, t.freeWait, m, w)
+}
+
+// appendWaiter adds a waiter to a register, from the free list when there is one.
+func appendWaiter(pool []waiter, free int32, m *mshr, w waiter) ([]waiter, int32) {
+	var n int32
+	if free != 0 {
+		n = free
+		free = pool[n-1].next
+		pool[n-1] = w
+	} else {
+		pool = append(pool, w)
+		n = int32(len(pool))
+	}
+	if m.tail != 0 {
+		pool[m.tail-1].next = n
+	} else {
+		m.head = n
+	}
+	m.tail = n
+	return pool, free
+}
+
+// Fill announces that the line of miss register id arrives at cycle at, which
+// may lie ahead.
+func (t *TCC) Fill(at int64, id uint32) {
+	t.wheel.push(event{at: at, id: id, kind: tccFill})
+}
+
+// Advance handles everything that happens at cycle now. Nothing earlier may be
+// pending.
+func (t *TCC) Advance(now int64) {
+	t.wheel.advance(now)
+	for {
+		e, ok := t.wheel.pop()
+		if !ok {
+			return
+		}
+		switch e.kind {
+		case tccReturn:
+			t.outstanding--
+			t.client.LineReturned(now, int(e.src), e.id)
+		case tccAck:
+			t.outstanding--
+			t.client.WriteAcked(now, int(e.src), e.id)
+		case tccFetch:
+			t.client.Fetch(now, e.addr, e.id)
+		case tccWriteBack:
+			t.stats.WriteBacks++
+			t.stats.WriteBackBytes += uint64(e.bytes)
+			t.client.WriteBack(now, e.addr, int(e.bytes))
+		case tccFill:
+			t.fill(now, e.id)
+		}
+	}
+}
+
+// fill answers all that waited for a line, frees its register and lets the
+// channel go on.
+func (t *TCC) fill(now int64, id uint32) {
+	m := &t.mshrs[id]
+	bank := int(id) / t.cfg.MSHRsPerChannel
+	ch := &t.channels[bank]
+	t.stats.Fills++
+	t.stats.FillBytes += uint64(t.cfg.LineBytes)
+	state := &t.tags.state[int(m.set)*t.tags.ways+int(m.way)]
+	*state = *state&lineDirtyMask | lineReadable
+	for n := m.head; n != 0; {
+		w := &t.waiters[n-1]
+		at := max(now+t.answer, w.start+t.hit, ch.answerAt)
+		ch.answerAt = at + t.readCost
+		t.stats.answered(at - w.arrived)
+		t.wheel.push(event{at: at, id: w.tag, src: w.src, kind: tccReturn})
+		next := w.next
+		w.next = t.freeWait
+		t.freeWait = n
+		n = next
+	}
+	m.head, m.tail = 0, 0
+	m.next = ch.freeMSHR
+	ch.freeMSHR = int32(id) + 1
+	for ch.stallLen > 0 {
+		r := &ch.stalled[ch.stallHead]
+		_, set, tag := t.amap.split(r.line)
+		if !t.serve(bank, set, tag, r, now) {
+			return
+		}
+		ch.stallHead = (ch.stallHead + 1) % len(ch.stalled)
+		ch.stallLen--
+	}
+}
+
+// Flush writes back every dirty line and invalidates the cache, as the end of a
+// kernel does. The L2 must be idle.
+func (t *TCC) Flush(now int64) {
+	for set := range t.sets {
+		for bank := range t.channels {
+			row := bank*t.sets + set
+			for way := range t.tags.ways {
+				i := row*t.tags.ways + way
+				if dirty := int(t.tags.state[i] & lineDirtyMask); dirty != 0 {
+					t.stats.WriteBacks++
+					t.stats.WriteBackBytes += uint64(dirty)
+					t.client.WriteBack(now, t.amap.join(bank, set, t.tags.tag[i]-1), dirty)
+				}
+			}
+		}
+	}
+	t.tags.reset()
+}
