@@ -1,0 +1,312 @@
+package lds
+
+import (
+	"fmt"
+	"math"
+)
+
+// Never is a cycle that does not come: nothing is pending.
+const Never int64 = math.MaxInt64
+
+// Pairs is the number of SIMD pairs of a CU; pair = SIMD/2.
+const Pairs = 2
+
+// Spec holds the constants of one CU's LDS. All cycles are core clock cycles.
+type Spec struct {
+	// PairPortBytesPerCycle is the width of a SIMD pair's port, each direction:
+	// 64 on gfx942 (rocprofiler-compute pipeline descriptions), 128 on gfx950
+	// (gfx950-gluon-tutorials lds_throughput.md 1.2, 1.4).
+	PairPortBytesPerCycle int
+	// FIFOEntries is the depth of a pair's request FIFO: 8, reads and writes
+	// together (lds_throughput.md 1.6).
+	FIFOEntries int
+	// LatencyCycles is the pipeline time of a request beyond its inbound
+	// transfer and its bank or return-bus time.
+	LatencyCycles int
+	// QueueCycles is the part of LatencyCycles that lies before the banks. A
+	// request holds its FIFO entry meanwhile, so it decides how many requests
+	// of a burst are taken at the issue rate.
+	QueueCycles int
+	// FillBytesPerCycle is the width at which direct-to-LDS data is written.
+	FillBytesPerCycle int
+}
+
+// BusCycles returns the port cycles of an instruction: inbound for 64 addresses
+// of 4 bytes and inBytes of data per lane, outbound for outBytes per lane. The
+// buses move all 64 lanes whatever EXEC is. gfx942's ds_write_b128 is thus
+// 4 + 16 cycles, as measured.
+func (s Spec) BusCycles(inBytes, outBytes int) (in, out int32) {
+	w := s.PairPortBytesPerCycle
+	return int32((Lanes*(4+inBytes) + w - 1) / w), int32((Lanes*outBytes + w - 1) / w)
+}
+
+// Request is one LDS instruction of a wave on its way to the banks.
+type Request struct {
+	Service int32  // bank cycles, from Table.Analyze
+	In      int32  // inbound bus cycles
+	Out     int32  // return bus cycles; 0 for a write
+	Tag     uint32 // comes back in Completion
+	Pair    uint8  // SIMD / 2
+	Side    uint8  // SIMD & 1: each SIMD of a pair has its own latch at the port
+}
+
+// Completion tells that a request's data is in the VGPRs (a read), or in LDS (a
+// write or a fill), from cycle At on.
+type Completion struct {
+	Tag  uint32
+	At   int64
+	Fill bool
+}
+
+// Stats are busy times of the unit, in cycles, and counts.
+type Stats struct {
+	Requests, Fills       int64
+	ServiceCycles         int64 // banks, for instructions
+	FillCycles            int64 // banks, for direct-to-LDS data
+	InCycles, OutCycles   [Pairs]int64
+	ReturnBlockedCycles   int64 // head read waited for its return bus, banks idle
+	FillQueueMax          int
+	RequestBankWaitCycles int64 // requests' time from ready to granted
+}
+
+type entry struct {
+	ready int64 // earliest bank cycle
+	req   Request
+}
+
+type pair struct {
+	portFree   int64 // inbound bus
+	latchFree  [2]int64
+	returnFree int64
+	lastAt     int64 // completion of the youngest granted: completions stay in order
+	fifo       []entry
+	head, n    int
+}
+
+type fillEntry struct {
+	ready  int64
+	cycles int32
+	tag    uint32
+}
+
+// The queues that compete for the banks: the pairs, then the fills.
+const (
+	fillQueue = Pairs
+	numQueues = Pairs + 1
+)
+
+// Unit is the timing of the LDS of one CU. A wave's request crosses its pair's
+// inbound bus, waits in the pair's FIFO, holds the banks, and returns on the
+// pair's outbound bus; direct-to-LDS data has a queue of its own at the banks.
+// The banks serve one request at a time and choose the queue that they served
+// longest ago among those ready, the older request on a tie. A read starts only
+// when its return bus is free: there is no buffer behind the banks.
+//
+// The caller steps it: see Push, PushFill and Step. Time never goes back.
+type Unit struct {
+	// Done collects completions. Each queue's are in time order. They are added
+	// when the banks take the request, with At at most the request's own bank
+	// or return time plus LatencyCycles ahead. The caller drains the slice and
+	// resets its length to 0.
+	Done []Completion
+
+	// Stats count since NewUnit.
+	Stats Stats
+
+	spec      Spec
+	now       int64
+	bankFree  int64
+	pairs     [Pairs]pair
+	fill      []fillEntry // ring, length a power of two
+	fillHead  int
+	fillN     int
+	lastGrant [numQueues]int64 // grant number, for round robin
+	grants    int64
+}
+
+// NewUnit returns an idle unit. It panics on a spec that no machine can have;
+// the machine-file loader reports such values to the user.
+func NewUnit(s Spec) *Unit {
+	if s.PairPortBytesPerCycle <= 0 || s.FIFOEntries <= 0 || s.FillBytesPerCycle <= 0 ||
+		s.LatencyCycles < 0 || s.QueueCycles < 0 || s.QueueCycles > s.LatencyCycles {
+		panic(fmt.Sprintf("lds: impossible spec %+v", s))
+	}
+	u := &Unit{spec: s, fill: make([]fillEntry, 64), Done: make([]Completion, 0, 64)}
+	for i := range u.pairs {
+		u.pairs[i].fifo = make([]entry, s.FIFOEntries)
+	}
+	return u
+}
+
+// Push offers an instruction at cycle now. When it is taken, portFree is the
+// cycle at which its inbound transfer ends, and before which its SIMD can push
+// no other. A request taken while the other SIMD of the pair is transferring
+// waits for the bus in its SIMD's latch.
+//
+// When it is not taken, portFree is the cycle at which the SIMD's latch is
+// free, or Never when the FIFO is full: then a later cycle returned by Step
+// frees an entry.
+func (u *Unit) Push(now int64, r Request) (ok bool, portFree int64) {
+	u.advance(now)
+	p := &u.pairs[r.Pair]
+	if free := p.latchFree[r.Side]; free > now {
+		return false, free
+	}
+	if p.n == len(p.fifo) {
+		return false, Never
+	}
+	end := max(now, p.portFree) + int64(r.In)
+	p.portFree = end
+	p.latchFree[r.Side] = end
+	i := p.head + p.n
+	if i >= len(p.fifo) {
+		i -= len(p.fifo)
+	}
+	p.fifo[i] = entry{ready: end + int64(u.spec.QueueCycles), req: r}
+	p.n++
+	u.Stats.Requests++
+	u.Stats.InCycles[r.Pair] += int64(r.In)
+	return true, end
+}
+
+// PushFill hands over direct-to-LDS data that arrived from the vector L1 at
+// cycle now. It holds the banks for its size over the fill width, from the next
+// cycle at the earliest.
+func (u *Unit) PushFill(now int64, bytes int, tag uint32) {
+	u.advance(now)
+	if u.fillN == len(u.fill) {
+		u.growFill()
+	}
+	i := (u.fillHead + u.fillN) & (len(u.fill) - 1)
+	w := u.spec.FillBytesPerCycle
+	u.fill[i] = fillEntry{ready: now + 1, cycles: int32((bytes + w - 1) / w), tag: tag}
+	u.fillN++
+	u.Stats.Fills++
+	u.Stats.FillQueueMax = max(u.Stats.FillQueueMax, u.fillN)
+}
+
+func (u *Unit) growFill() {
+	ring := make([]fillEntry, 2*len(u.fill))
+	for i := range u.fillN {
+		ring[i] = u.fill[(u.fillHead+i)&(len(u.fill)-1)]
+	}
+	u.fill, u.fillHead = ring, 0
+}
+
+// Step lets everything up to and including cycle now happen and returns the
+// next cycle at which something changes, Never when nothing is queued. A later
+// Push or PushFill may bring that cycle forward: see Next.
+func (u *Unit) Step(now int64) (next int64) {
+	u.advance(now)
+	return u.Next()
+}
+
+// Next is the cycle of the next bank grant as things stand, or Never.
+func (u *Unit) Next() int64 {
+	first := Never
+	for q := range Pairs {
+		first = min(first, u.pairs[q].headReady())
+	}
+	if u.fillN > 0 {
+		first = min(first, u.fill[u.fillHead].ready)
+	}
+	if first == Never {
+		return Never
+	}
+	return max(first, u.bankFree)
+}
+
+// FIFOFree is the number of free FIFO entries of a pair.
+func (u *Unit) FIFOFree(pair int) int {
+	return len(u.pairs[pair].fifo) - u.pairs[pair].n
+}
+
+// headReady is the earliest cycle at which the pair's oldest request could take
+// the banks, Never when there is none.
+func (p *pair) headReady() int64 {
+	if p.n == 0 {
+		return Never
+	}
+	e := &p.fifo[p.head]
+	if e.req.Out > 0 {
+		return max(e.ready, p.returnFree)
+	}
+	return e.ready
+}
+
+// advance grants the banks for every cycle up to now. Requests pushed at now
+// are ready later than now, so these grants are final.
+func (u *Unit) advance(now int64) {
+	if now < u.now {
+		panic(fmt.Sprintf("lds: cycle %d after cycle %d", now, u.now))
+	}
+	u.now = now
+	for {
+		at := u.Next()
+		if at > now {
+			return
+		}
+		if q := u.choose(at); q == fillQueue {
+			u.grantFill(at)
+		} else {
+			u.grant(at, q)
+		}
+	}
+}
+
+// choose picks the queue that takes the banks at cycle at.
+func (u *Unit) choose(at int64) int {
+	best, bestReady := -1, int64(0)
+	for q := range numQueues {
+		ready := Never
+		if q < Pairs {
+			ready = u.pairs[q].headReady()
+		} else if u.fillN > 0 {
+			ready = u.fill[u.fillHead].ready
+		}
+		if ready > at {
+			continue
+		}
+		if best < 0 || u.lastGrant[q] < u.lastGrant[best] ||
+			u.lastGrant[q] == u.lastGrant[best] && ready < bestReady {
+			best, bestReady = q, ready
+		}
+	}
+	u.grants++
+	u.lastGrant[best] = u.grants
+	return best
+}
+
+func (u *Unit) grant(at int64, q int) {
+	p := &u.pairs[q]
+	e := &p.fifo[p.head]
+	if p.head++; p.head == len(p.fifo) {
+		p.head = 0
+	}
+	p.n--
+	u.Stats.RequestBankWaitCycles += at - e.ready
+	if idle := at - max(e.ready, u.bankFree); idle > 0 {
+		u.Stats.ReturnBlockedCycles += idle
+	}
+	end := at + int64(e.req.Service)
+	u.bankFree = end
+	if e.req.Out > 0 {
+		// Data leaves phase by phase while the banks still work on the rest.
+		end = max(end, at+int64(e.req.Out))
+		p.returnFree = end
+	}
+	done := max(end+int64(u.spec.LatencyCycles-u.spec.QueueCycles), p.lastAt)
+	p.lastAt = done
+	u.Stats.ServiceCycles += int64(e.req.Service)
+	u.Stats.OutCycles[q] += int64(e.req.Out)
+	u.Done = append(u.Done, Completion{Tag: e.req.Tag, At: done})
+}
+
+func (u *Unit) grantFill(at int64) {
+	f := &u.fill[u.fillHead]
+	u.fillHead = (u.fillHead + 1) & (len(u.fill) - 1)
+	u.fillN--
+	u.bankFree = at + int64(f.cycles)
+	u.Stats.FillCycles += int64(f.cycles)
+	u.Done = append(u.Done, Completion{Tag: f.tag, At: u.bankFree, Fill: true})
+}
