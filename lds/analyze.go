@@ -78,7 +78,7 @@ func (t *Table) Analyze(k Kind, addr *[Lanes]uint32, lanes uint64) Result {
 	for i := range p.phases {
 		end := p.end[i]
 		if p.lanes[i]&lanes != 0 {
-			d := p.degree(addr, lanes, p.order[start:end])
+			d := p.degree(addr, lanes, start, end)
 			res.PerPhase[i] = uint8(d)
 			res.Service += d
 			res.Conflicts += d - 1
@@ -108,27 +108,71 @@ func orActive(addr *[Lanes]uint32, lanes uint64) uint32 {
 	return or
 }
 
-// degree returns the cycles of one phase: the most units in one bank group. It
-// needs one bit per group as long as no group is hit twice.
-func (p *plan) degree(addr *[Lanes]uint32, lanes uint64, phase []uint8) int {
-	var seen uint64
-	for _, lane := range phase {
-		if lanes>>lane&1 == 0 {
-			continue
+// degree returns the cycles of the phase order[start:end]: the most units in one
+// bank group. It needs one bit per group as long as no group is hit twice.
+func (p *plan) degree(addr *[Lanes]uint32, lanes uint64, start, end uint8) int {
+	var seen, twice uint64
+	shift, mask := p.shift&31, p.groupMask
+	if lanes == ^uint64(0) {
+		for j := start; j < end; j++ {
+			bit := uint64(1) << (addr[p.order[j&63]&63] >> shift & mask & 63)
+			twice |= seen & bit
+			seen |= bit
 		}
-		bit := uint64(1) << (addr[lane&(Lanes-1)] >> p.shift & p.groupMask)
-		if seen&bit != 0 {
-			return p.contended(addr, lanes, phase)
+	} else {
+		for j := start; j < end; j++ {
+			lane := p.order[j&63] & 63
+			bit := (lanes >> lane & 1) << (addr[lane] >> shift & mask & 63)
+			twice |= seen & bit
+			seen |= bit
 		}
-		seen |= bit
 	}
-	return 1
+	switch {
+	case twice == 0:
+		return 1
+	case end-start <= 16:
+		return p.rounds(addr, lanes, start, end)
+	}
+	return p.contended(addr, lanes, start, end)
 }
 
-// contended counts distinct units per bank group. Units of a group are chained;
-// a 64-bit filter over their rows spares the walk when a row is new, so regular
-// strides cost no more than one pass.
-func (p *plan) contended(addr *[Lanes]uint32, lanes uint64, phase []uint8) int {
+// rounds counts by serving: each round takes one unit per bank group, with all
+// lanes that want it, and the lanes left over go round again. It is the faster
+// way for a few lanes.
+func (p *plan) rounds(addr *[Lanes]uint32, lanes uint64, start, end uint8) int {
+	var left, taken [16]uint32
+	shift, mask := p.shift&31, p.groupMask
+	n := 0
+	for j := start; j < end; j++ {
+		if lane := p.order[j&63] & 63; lanes>>lane&1 != 0 {
+			left[n&15] = addr[lane] >> shift
+			n++
+		}
+	}
+	r := 0
+	for ; n > 0; r++ {
+		var seen uint64
+		rest := 0
+		for i := range n {
+			u := left[i&15]
+			g := u & mask & 15
+			if seen>>g&1 == 0 {
+				seen |= 1 << g
+				taken[g] = u
+			} else if taken[g] != u || p.serial {
+				left[rest&15] = u
+				rest++
+			}
+		}
+		n = rest
+	}
+	return r
+}
+
+// contended counts distinct units per bank group in one pass. Units of a group
+// are chained; a 64-bit filter over their rows spares the walk when a row is
+// new, so regular strides of any degree cost the same.
+func (p *plan) contended(addr *[Lanes]uint32, lanes uint64, start, end uint8) int {
 	var (
 		filter      [Lanes]uint64 // per group: rows seen, modulo 64
 		head, count [Lanes]uint8  // per group: 1 + newest entry; entries
@@ -137,20 +181,22 @@ func (p *plan) contended(addr *[Lanes]uint32, lanes uint64, phase []uint8) int {
 		n           uint8
 		most        uint8
 	)
-	rowShift := bits.OnesCount32(p.groupMask)
-	for _, lane := range phase {
+	shift, mask := p.shift&31, p.groupMask
+	rowShift := bits.OnesCount32(mask) & 31
+	for j := start; j < end; j++ {
+		lane := p.order[j&63] & 63
 		if lanes>>lane&1 == 0 {
 			continue
 		}
-		u := addr[lane&(Lanes-1)] >> p.shift
-		g := u & p.groupMask & (Lanes - 1)
+		u := addr[lane] >> shift
+		g := u & mask & 63
 		row := uint64(1) << (u >> rowShift & 63)
 		if filter[g]&row != 0 && !p.serial && chained(&unit, &next, head[g], u) {
 			continue
 		}
 		filter[g] |= row
-		unit[n&(Lanes-1)] = u
-		next[n&(Lanes-1)] = head[g]
+		unit[n&63] = u
+		next[n&63] = head[g]
 		n++
 		head[g] = n
 		count[g]++
@@ -161,7 +207,7 @@ func (p *plan) contended(addr *[Lanes]uint32, lanes uint64, phase []uint8) int {
 
 func chained(unit *[Lanes]uint32, next *[Lanes]uint8, at uint8, u uint32) bool {
 	for at != 0 {
-		i := (at - 1) & (Lanes - 1)
+		i := (at - 1) & 63
 		if unit[i] == u {
 			return true
 		}
