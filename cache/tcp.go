@@ -48,20 +48,21 @@ type TCPDone struct {
 
 // TCPStats counts what one TCP did.
 type TCPStats struct {
-	Instructions  uint64
-	Requests      uint64 // line lookups of loads
-	Hits          uint64 // data present
-	HitsInFlight  uint64 // line allocated, data on its way
-	Misses        uint64
-	StoreSegments uint64
-	BytesIn       uint64 // from L2
-	BytesOut      uint64 // stores to L2
-	BusyCycles    uint64 // lookup pipe busy
-	StallSetFull  uint64 // cycles the lookup waited because every way of a set was in flight
-	StallL2       uint64 // cycles the lookup waited for the L2 to accept
-	StallStore    uint64 // cycles it waited for the store queue
-	LatencySum    uint64 // lookup to data, misses
-	Latency       Histogram
+	Instructions   uint64
+	Requests       uint64 // line lookups of loads
+	Hits           uint64 // data present
+	HitsInFlight   uint64 // line allocated, data on its way
+	Misses         uint64
+	StoreSegments  uint64
+	BytesIn        uint64 // from L2
+	BytesDelivered uint64 // to VGPRs and LDS
+	BytesOut       uint64 // stores to L2
+	BusyCycles     uint64 // lookup pipe busy
+	StallSetFull   uint64 // cycles the lookup waited because every way of a set was in flight
+	StallL2        uint64 // cycles the lookup waited for the L2 to accept
+	StallStore     uint64 // cycles it waited for the store queue
+	LatencySum     uint64 // lookup to data, misses
+	Latency        Histogram
 }
 
 const (
@@ -510,6 +511,7 @@ func (t *TCP) drain() {
 		if f.kind != MemStore {
 			// The path to the consumer moves ReturnBytesPerCycle, instructions one after the other.
 			at = max(at, t.dataFree+int64(f.bytes)/int64(t.spec.ReturnBytesPerCycle))
+			t.Stats.BytesDelivered += uint64(f.bytes)
 		}
 		at = max(at, t.dataFree)
 		t.dataFree = at
@@ -521,3 +523,16 @@ func (t *TCP) drain() {
 
 // Busy reports whether anything is queued or in flight.
 func (t *TCP) Busy() bool { return t.qN > 0 || t.fN > 0 }
+
+// Merge adds the counts of another TCP.
+func (s *TCPStats) Merge(o *TCPStats) {
+	for _, p := range [...][2]*uint64{
+		{&s.Instructions, &o.Instructions}, {&s.Requests, &o.Requests}, {&s.Hits, &o.Hits}, {&s.HitsInFlight, &o.HitsInFlight},
+		{&s.Misses, &o.Misses}, {&s.StoreSegments, &o.StoreSegments}, {&s.BytesIn, &o.BytesIn}, {&s.BytesDelivered, &o.BytesDelivered},
+		{&s.BytesOut, &o.BytesOut}, {&s.BusyCycles, &o.BusyCycles}, {&s.StallSetFull, &o.StallSetFull}, {&s.StallL2, &o.StallL2},
+		{&s.StallStore, &o.StallStore}, {&s.LatencySum, &o.LatencySum},
+	} {
+		*p[0] += *p[1]
+	}
+	s.Latency.Merge(&o.Latency)
+}

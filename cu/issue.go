@@ -418,6 +418,9 @@ func (c *CU) issueLDS(w *wave, u *uop, s *simd, now int64) bool {
 	is.Service += uint64(m.service)
 	c.st.Conflicts += uint64(m.conflicts)
 	c.st.LDSService += uint64(m.service)
+	c.st.LDSPort += uint64(max(u.ldsIn, u.ldsOut))
+	c.st.LDSReadBytes += uint64(u.ldsRead)
+	c.st.LDSWriteBytes += uint64(u.ldsWrite)
 	// The wave is held while its address and data go in.
 	next := max(now+c.spec.IssueInterval, free)
 	c.issued(w, u, now, next, StallLDSQueue)

@@ -55,6 +55,8 @@ type uop struct {
 	ldsKind  lds.Kind
 	ldsIn    int32 // inbound bus cycles
 	ldsOut   int32 // return bus cycles
+	ldsRead  int32 // bytes, all lanes
+	ldsWrite int32
 	twoAddr  bool
 	memKind  uint8 // cache.MemKind
 	memBytes int32 // all lanes
@@ -227,9 +229,11 @@ func (p *Program) decodeLDS(s *Spec, u *uop, in *isa.Inst, c isa.Class) error {
 	u.ldsIn = up(4 * isa.Lanes)
 	if c.Store || c.Atomic {
 		u.ldsIn += up(words)
+		u.ldsWrite = words
 	}
 	if c.Return {
 		u.ldsOut = up(words)
+		u.ldsRead = words
 	}
 	u.memIdx = int16(p.memOps)
 	p.memOps++

@@ -49,12 +49,14 @@ type Stats struct {
 	Waves       uint64
 	Workgroups  uint64
 
-	MFMABusy   uint64 // SIMD-cycles
-	VALUBusy   uint64 // SIMD-cycles
-	LDSService uint64 // bank cycles of instructions
-	LDSFill    uint64 // bytes written by direct-to-LDS
-	Conflicts  uint64
-	VMEMLines  uint64
+	MFMABusy                    uint64 // SIMD-cycles
+	VALUBusy                    uint64 // SIMD-cycles
+	LDSService                  uint64 // bank cycles of instructions
+	LDSFill                     uint64 // bytes written by direct-to-LDS
+	LDSPort                     uint64 // port cycles of SIMD pairs, the busier direction of each instruction
+	LDSReadBytes, LDSWriteBytes uint64
+	Conflicts                   uint64
+	VMEMLines                   uint64
 
 	LoopCycles     uint64 // wave-cycles between entering and leaving the marked loop
 	LoopSpan       uint64 // workgroup-cycles from the first wave's entry to the last wave's exit
@@ -92,6 +94,7 @@ func (s *Stats) Merge(o *Stats) {
 		{&s.MFMABusy, &o.MFMABusy}, {&s.VALUBusy, &o.VALUBusy}, {&s.LDSService, &o.LDSService}, {&s.LDSFill, &o.LDSFill},
 		{&s.Conflicts, &o.Conflicts}, {&s.VMEMLines, &o.VMEMLines}, {&s.LoopCycles, &o.LoopCycles}, {&s.LoopSpan, &o.LoopSpan},
 		{&s.LoopIterations, &o.LoopIterations}, {&s.LoopMFMA, &o.LoopMFMA}, {&s.LoopWaves, &o.LoopWaves}, {&s.WGCycles, &o.WGCycles},
+		{&s.LDSPort, &o.LDSPort}, {&s.LDSReadBytes, &o.LDSReadBytes}, {&s.LDSWriteBytes, &o.LDSWriteBytes},
 		{&s.SMEMHits, &o.SMEMHits}, {&s.SMEMMisses, &o.SMEMMisses}, {&s.ICacheHits, &o.ICacheHits}, {&s.ICacheMisses, &o.ICacheMisses},
 	} {
 		*p[0] += *p[1]
