@@ -93,6 +93,12 @@ func aluLeaves() []leafSpec {
 			func(m *Machine) any { return &m.SALU.LoadLatencyCycles }),
 		leaf("salu.load_miss_cycles", "cycles", some, "s_load that L2 serves",
 			func(m *Machine) any { return &m.SALU.LoadMissCycles }),
+		leaf("salu.cache_bytes", "B", from(256, 64*mib), "scalar data cache, shared by fetch.shared_by_cus CUs",
+			func(m *Machine) any { return &m.SALU.CacheBytes }),
+		leaf("salu.cache_ways", "", from(1, 1024), "associativity of the scalar cache",
+			func(m *Machine) any { return &m.SALU.CacheWays }),
+		leaf("salu.cache_line_bytes", "B", line, "line of the scalar cache",
+			func(m *Machine) any { return &m.SALU.CacheLineBytes }),
 	}
 }
 

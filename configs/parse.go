@@ -100,11 +100,34 @@ func checkRaw(label string, data []byte) error {
 	if !utf8.Valid(data) || strings.ContainsRune(string(data), 0) {
 		return errorAt(label, 0, "is not a text file in UTF-8")
 	}
-	for n, text := range strings.Split(string(data), "\n") {
-		if strings.Count(text, "{")+strings.Count(text, "[")+strings.Count(text, "- ")+strings.Count(text, "? ") > maxNesting ||
-			len(text)-len(strings.TrimLeft(text, " ")) > 2*maxNesting {
-			return errorAt(label, n+1, "is nested too deeply for a machine file")
+	return checkNesting(label, string(data))
+}
+
+// checkNesting refuses what would make the YAML parser recurse without bound.
+// It counts characters and does not know quotes or comments; no machine file
+// comes near the limit.
+func checkNesting(label, text string) error {
+	brackets, line := 0, 1
+	for text != "" {
+		var row string
+		row, text, _ = strings.Cut(text, "\n")
+		inRow := 0
+		for _, mark := range []string{"- ", "? ", "!", "&"} {
+			inRow += strings.Count(row, mark)
 		}
+		for _, c := range []byte(row) {
+			switch c {
+			case '[', '{':
+				brackets++
+			case ']', '}':
+				brackets = max(0, brackets-1)
+			}
+		}
+		indent := len(row) - len(strings.TrimLeft(row, " "))
+		if brackets > maxNesting || inRow > maxNesting || indent > 2*maxNesting {
+			return errorAt(label, line, "is nested too deeply for a machine file")
+		}
+		line++
 	}
 	return nil
 }

@@ -110,6 +110,7 @@ func (s shape) fault() string {
 func checkCaches(m *Machine) string {
 	for _, s := range []shape{
 		{"fetch.cache_bytes", m.Fetch.CacheBytes, 1, "", m.Fetch.Ways, m.Fetch.LineBytes},
+		{"salu.cache_bytes", m.SALU.CacheBytes, 1, "", m.SALU.CacheWays, m.SALU.CacheLineBytes},
 		{"tcp.bytes", m.TCP.Bytes, 1, "", m.TCP.Ways, m.TCP.LineBytes},
 		{"l2.bytes", m.L2.Bytes, m.L2.Channels, "l2.channels", m.L2.Ways, m.L2.LineBytes},
 		{"llc.bytes", m.LLC.Bytes, m.LLC.Slices, "llc.slices", m.LLC.Ways, m.LLC.LineBytes},
