@@ -25,7 +25,8 @@ type Spec struct {
 	LatencyCycles int
 	// QueueCycles is the part of LatencyCycles that lies before the banks. A
 	// request holds its FIFO entry meanwhile, so it decides how many requests
-	// of a burst are taken at the issue rate.
+	// of a burst are taken at the issue rate: 22 reproduces a thread trace of
+	// four contending waves on MI325X (TestTraceBurst).
 	QueueCycles int
 	// FillBytesPerCycle is the width at which direct-to-LDS data is written.
 	FillBytesPerCycle int
@@ -81,7 +82,19 @@ type pair struct {
 	lastAt     int64 // completion of the youngest granted: completions stay in order
 	fifo       []entry
 	head, n    int
+
+	// A FIFO entry that frees while both SIMDs wait belongs to the one that
+	// has waited longer, until it has had its turn to issue.
+	waiting       [2]bool
+	since         [2]int64
+	reserved      bool
+	reservedFor   uint8
+	reservedUntil int64
 }
+
+// visitCycles is how often the sequencer visits a SIMD (hardware.md 3.1: one
+// SIMD a cycle, round robin): a waiting instruction retries within it.
+const visitCycles = 4
 
 type fillEntry struct {
 	ready  int64
@@ -143,17 +156,19 @@ func NewUnit(s Spec) *Unit {
 // no other. A request taken while the other SIMD of the pair is transferring
 // waits for the bus in its SIMD's latch.
 //
-// When it is not taken, portFree is the cycle at which the SIMD's latch is
-// free, or Never when the FIFO is full: then a later cycle returned by Step
-// frees an entry.
+// When it is not taken, portFree is the earliest cycle at which trying again
+// makes sense: when the SIMD's latch is free, when the turn of the pair's other
+// SIMD is over, or Never when the FIFO is full. Then a later cycle returned by
+// Step frees an entry, and the SIMD has the visits of that cycle and the next
+// three to take it before the other may.
 func (u *Unit) Push(now int64, r Request) (ok bool, portFree int64) {
 	u.advance(now)
 	p := &u.pairs[r.Pair]
 	if free := p.latchFree[r.Side]; free > now {
 		return false, free
 	}
-	if p.n == len(p.fifo) {
-		return false, Never
+	if ok, retry := p.admit(now, r.Side); !ok {
+		return false, retry
 	}
 	end := max(now, p.portFree) + int64(r.In)
 	p.portFree = end
@@ -183,6 +198,47 @@ func (u *Unit) PushFill(now int64, bytes int, tag uint32) {
 	u.fillN++
 	u.Stats.Fills++
 	u.Stats.FillQueueMax = max(u.Stats.FillQueueMax, u.fillN)
+}
+
+// admit finds a FIFO entry for a SIMD of the pair, or the cycle to retry at.
+func (p *pair) admit(now int64, side uint8) (ok bool, retry int64) {
+	if p.reserved && now > p.reservedUntil {
+		p.reserved = false
+		p.waiting[p.reservedFor] = false
+	}
+	free := len(p.fifo) - p.n
+	retry = Never
+	if p.reserved && p.reservedFor != side {
+		free--
+		retry = p.reservedUntil + 1
+	}
+	if free > 0 {
+		p.waiting[side] = false
+		if p.reservedFor == side {
+			p.reserved = false
+		}
+		return true, 0
+	}
+	if !p.waiting[side] {
+		p.waiting[side] = true
+		p.since[side] = now
+	}
+	if p.n == len(p.fifo) {
+		retry = Never
+	}
+	return false, retry
+}
+
+// reserve gives an entry freed at cycle at to the SIMD that waits longest.
+func (p *pair) reserve(at int64) {
+	if p.reserved && at <= p.reservedUntil || !p.waiting[0] && !p.waiting[1] {
+		return
+	}
+	side := uint8(0)
+	if !p.waiting[0] || p.waiting[1] && p.since[1] < p.since[0] {
+		side = 1
+	}
+	p.reserved, p.reservedFor, p.reservedUntil = true, side, at+visitCycles-1
 }
 
 func (u *Unit) growFill() {
@@ -284,6 +340,7 @@ func (u *Unit) grant(at int64, q int) {
 		p.head = 0
 	}
 	p.n--
+	p.reserve(at)
 	u.Stats.RequestBankWaitCycles += at - e.ready
 	if idle := at - max(e.ready, u.bankFree); idle > 0 {
 		u.Stats.ReturnBlockedCycles += idle

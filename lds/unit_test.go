@@ -8,10 +8,11 @@ import (
 
 // specs are the LDS constants of the two architectures: hardware.md 3.3.
 // LatencyCycles is what leaves 69 cycles for gfx950's dependent ds_read_b32
-// chase and 50 for gfx942's ds_bpermute with its s_waitcnt.
+// chase and 50 for gfx942's ds_bpermute with its s_waitcnt; QueueCycles is what
+// the MI325X thread trace shows (TestTraceBurst), taken for both.
 var specs = map[string]Spec{
-	"gfx942": {PairPortBytesPerCycle: 64, FIFOEntries: 8, LatencyCycles: 38, QueueCycles: 20, FillBytesPerCycle: 128},
-	"gfx950": {PairPortBytesPerCycle: 128, FIFOEntries: 8, LatencyCycles: 49, QueueCycles: 20, FillBytesPerCycle: 128},
+	"gfx942": {PairPortBytesPerCycle: 64, FIFOEntries: 8, LatencyCycles: 38, QueueCycles: 22, FillBytesPerCycle: 128},
+	"gfx950": {PairPortBytesPerCycle: 128, FIFOEntries: 8, LatencyCycles: 49, QueueCycles: 22, FillBytesPerCycle: 128},
 }
 
 // wave is a stream of equal instructions on one SIMD.
