@@ -63,7 +63,6 @@ var CounterNames = []Name{
 	{"SQ_INSTS_LDS", "LDS instructions"},
 	{"SQ_INSTS_BRANCH", "branch instructions"},
 	{"SQ_LDS_BANK_CONFLICT", "LDS cycles lost to bank conflicts"},
-	{"SQ_LDS_UNALIGNED_STALL", "LDS cycles lost to unaligned accesses"},
 	{"TCP_TOTAL_CACHE_ACCESSES_sum", "vector L1 lookups, reads and writes"},
 	{"TCP_TCC_READ_REQ_sum", "vector L1 reads sent to L2"},
 	{"TCP_TCC_WRITE_REQ_sum", "vector L1 writes sent to L2"},

@@ -12,7 +12,7 @@ type Run struct {
 	Machine    Machine `json:"machine"`
 	Launch     Launch  `json:"launch"`
 
-	Cycles            int64   `json:"cycles" unit:"cycles" doc:"core clock cycles from the first workgroup's launch to the last wave's end, write-back of its stores included"`
+	Cycles            int64   `json:"cycles" unit:"cycles" doc:"core clock cycles from the first workgroup's launch to the last wave's end, its stores acknowledged"`
 	ClockMHz          float64 `json:"clock_mhz" unit:"MHz" doc:"core clock that the cycles are turned into time with"`
 	Clock             Clock   `json:"clock"`
 	KernelTimeUS      float64 `json:"kernel_time_us" unit:"us" doc:"cycles over the clock, without launch overhead"`
@@ -29,7 +29,7 @@ type Run struct {
 	LoopMatrixUtilization float64 `json:"loop_matrix_utilization" unit:"fraction" doc:"the same over the kernel's main loop alone: from the first to the last loop instruction of each workgroup; 0 when the kernel has no marked loop"`
 	LoopCyclesPerStep     float64 `json:"loop_cycles_per_step" unit:"cycles" doc:"mean cycles of one K step of the main loop; 0 when the kernel has no marked loop"`
 	VALUUtilization       float64 `json:"valu_utilization" unit:"fraction" doc:"vector ALU busy cycles over SIMDs times cycles"`
-	SALUUtilization       float64 `json:"salu_utilization" unit:"fraction" doc:"scalar unit busy cycles over CUs times cycles"`
+	SALUUtilization       float64 `json:"salu_utilization" unit:"fraction" doc:"wave-cycles that issued scalar ALU instructions over SIMDs times cycles"`
 	IssueUtilization      float64 `json:"issue_utilization" unit:"fraction" doc:"wave instructions over the issue slots that SIMD visits offer at one instruction each"`
 
 	WaveInstructions int64     `json:"wave_instructions" doc:"instructions issued, counted once a wave"`
@@ -116,7 +116,6 @@ type LDS struct {
 	Instructions    int64   `json:"instructions" doc:"DS instructions"`
 	BankConflicts   int64   `json:"bank_conflicts" unit:"cycles" doc:"rocprof's meaning: over the phases of each instruction, the largest number of distinct addresses in one bank less one, summed"`
 	ConflictsPer    float64 `json:"conflicts_per_instruction" doc:"bank_conflicts over instructions"`
-	UnalignedStalls int64   `json:"unaligned_stalls" unit:"cycles" doc:"extra service cycles of unaligned accesses"`
 	BytesRead       int64   `json:"bytes_read" unit:"bytes" doc:"bytes that DS reads returned"`
 	BytesWritten    int64   `json:"bytes_written" unit:"bytes" doc:"bytes that DS writes stored"`
 	FillBytes       int64   `json:"fill_bytes" unit:"bytes" doc:"bytes written by direct-to-LDS loads"`
@@ -184,8 +183,8 @@ type Memory struct {
 	Latency      Latency `json:"latency" doc:"request accepted to data back at the LLC"`
 }
 
-// Cluster is one cluster of a kernel's main loop. Cycles are means a visit,
-// seen from one SIMD.
+// Cluster is one cluster of a kernel's main loop. Cycles are means over the
+// visits of waves.
 type Cluster struct {
 	Name         string  `json:"name" doc:"cluster name as the kernel marks it"`
 	Visits       int64   `json:"visits" doc:"times that waves ran through the cluster"`
@@ -195,7 +194,7 @@ type Cluster struct {
 	LDSLatency   float64 `json:"lds_latency" unit:"cycles" doc:"waited in s_waitcnt lgkmcnt"`
 	VMEMWait     float64 `json:"vmem_wait" unit:"cycles" doc:"waited in s_waitcnt vmcnt"`
 	Barrier      float64 `json:"barrier" unit:"cycles" doc:"waited at s_barrier"`
-	ExposedWait  float64 `json:"exposed_wait" unit:"cycles" doc:"cycles of the cluster in which no wave of the SIMD kept the matrix pipe busy"`
+	ExposedWait  float64 `json:"exposed_wait" unit:"cycles" doc:"in a cluster with matrix instructions, its cycles beyond matrix_cycles"`
 	Other        float64 `json:"other" unit:"cycles" doc:"stalled for any other reason"`
 }
 
@@ -217,7 +216,6 @@ type Verify struct {
 	MaxRelativeError float64 `json:"max_relative_error" unit:"fraction" doc:"largest |c - ref| / max(|ref|, rms(ref))"`
 	Limit            float64 `json:"limit" unit:"fraction" doc:"largest error that passes"`
 	Passed           bool    `json:"passed" doc:"max_relative_error is within limit"`
-	Worst            string  `json:"worst" doc:"where the largest error is"`
 }
 
 // Host is what the simulating computer did: wall-clock figures, and only here.

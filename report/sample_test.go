@@ -26,9 +26,9 @@ func sample() *Run {
 		Fabric: Fabric{BytesRead: 1_805_913_600, ReadUtilization: 0.25},
 		LLC: Cache{Requests: 14_108_700, Reads: 14_000_000, Writes: 108_700, Hits: 12_000_000, Misses: 2_108_700, Bytes: 1_805_913_600,
 			Utilization: 0.15, Latency: NewLatency("ns", []Bucket{{64, 128, 90}, {256, 512, 10}}, 150)},
-		HBM:      Memory{Requests: 2_108_700, Reads: 2_000_000, Writes: 108_700, Bytes: 269_913_600, Utilization: 0.05, Latency: NewLatency("ns", []Bucket{{128, 256, 90}}, 200)},
-				Notes:    []string{"clock: fitted on the 8192 point alone"},
-		Host:     &Host{WallSeconds: 100, Threads: 1, PeakMemoryBytes: 512_000_000},
+		HBM:   Memory{Requests: 2_108_700, Reads: 2_000_000, Writes: 108_700, Bytes: 269_913_600, Utilization: 0.05, Latency: NewLatency("ns", []Bucket{{128, 256, 90}}, 200)},
+		Notes: []string{"clock: fitted on the 8192 point alone"},
+		Host:  &Host{WallSeconds: 100, Threads: 1, PeakMemoryBytes: 512_000_000},
 	}
 	fill(r.Issued, "mfma", 67_108_864)
 	fill(r.Issued, "lds", 25_165_824)

@@ -119,7 +119,7 @@ func writeClusters(b *strings.Builder, r *Run) error {
 		return nil
 	}
 	b.WriteString("\nMAIN LOOP BY CLUSTER  cycles a visit\n")
-	t := Table{Header: []string{"cluster", "cycles", "matrix", "LDS service", "lgkmcnt", "vmcnt", "barrier", "other", "pipe idle"}}
+	t := Table{Header: []string{"cluster", "cycles", "matrix", "LDS service", "lgkmcnt", "vmcnt", "barrier", "other", "exposed"}}
 	for _, c := range r.Clusters {
 		t.Add(c.Name, tenth(c.Cycles), tenth(c.MatrixCycles), tenth(c.LDSService), tenth(c.LDSLatency), tenth(c.VMEMWait),
 			tenth(c.Barrier), tenth(c.Other), tenth(c.ExposedWait))
@@ -156,8 +156,12 @@ func writeLDS(b *strings.Builder, r *Run) error {
 	if l.Instructions == 0 && l.FillBytes == 0 {
 		return nil
 	}
-	fmt.Fprintf(b, "\nLDS  %s instructions, %s bank conflicts (%.2f an instruction), latency %.0f %s, p99 %d\n",
-		Thousands(l.Instructions), Thousands(l.BankConflicts), l.ConflictsPer, l.Latency.Mean, l.Latency.Unit, l.Latency.P99)
+	latency := ""
+	if l.Latency.Count > 0 {
+		latency = fmt.Sprintf(", latency %.0f %s, p99 %d", l.Latency.Mean, l.Latency.Unit, l.Latency.P99)
+	}
+	fmt.Fprintf(b, "\nLDS  %s instructions, %s bank conflicts (%.2f an instruction)%s\n",
+		Thousands(l.Instructions), Thousands(l.BankConflicts), l.ConflictsPer, latency)
 	fmt.Fprintf(b, "  MB read %s, written %s, filled directly %s\n", megabytes(l.BytesRead), megabytes(l.BytesWritten), megabytes(l.FillBytes))
 	return nil
 }
@@ -192,9 +196,6 @@ func writeFoot(b *strings.Builder, r *Run) error {
 		}
 		fmt.Fprintf(b, "\nVERIFY  %s: %s values against %s, largest relative error %.3g (limit %g)\n", verdict,
 			Thousands(v.Values), v.Reference, v.MaxRelativeError, v.Limit)
-		if v.Worst != "" {
-			fmt.Fprintf(b, "  worst at %s\n", v.Worst)
-		}
 	}
 	for i, n := range r.Notes {
 		if i == 0 {

@@ -1,0 +1,88 @@
+// Command whisker simulates AMD CDNA3 and CDNA4 GPUs. It turns flags into
+// calls of package sim and writes what they return.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/alecthomas/kong"
+	"github.com/whisker-sim/whisker/sim"
+)
+
+// cli is the command line. The example tag is what a command's help starts with.
+type cli struct {
+	Run     runCmd     `cmd:"" help:"Simulate a kernel." example:"whisker run gemm --size 4096"`
+	Config  configCmd  `cmd:"" help:"List, show and compare machines." example:"whisker config diff mi355x mi300x"`
+	List    listCmd    `cmd:"" help:"List kernels, machines and the words that flags take." example:"whisker list"`
+	Version versionCmd `cmd:"" help:"Print the version." example:"whisker version"`
+}
+
+// Exit codes.
+const (
+	exitDone   = 0
+	exitFailed = 1 // the run failed, or an expectation did not hold
+	exitUsage  = 2 // bad usage or input
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// exit is what kong's own exits, after --help, unwind with.
+type exit int
+
+// run is main without the process: it returns the exit code.
+func run(args []string, stdout, stderr io.Writer) (code int) {
+	defer func() {
+		if p := recover(); p != nil {
+			c, ours := p.(exit)
+			if !ours {
+				panic(p)
+			}
+			code = int(c)
+		}
+	}()
+	parser, err := kong.New(&cli{},
+		kong.Name("whisker"),
+		kong.Description("A cycle-level simulator of AMD CDNA3 and CDNA4 GPUs: it runs a kernel and says why it is as fast as it is."),
+		kong.UsageOnError(),
+		kong.Writers(stdout, stderr),
+		kong.Exit(func(c int) { panic(exit(c)) }),
+		kong.Help(helpWithExample),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+		kong.BindTo(stdout, (*io.Writer)(nil)),
+	)
+	if err != nil {
+		return fail(stderr, err)
+	}
+	ctx, err := parser.Parse(args)
+	if err != nil {
+		return fail(stderr, &sim.UsageError{Err: fmt.Errorf("%w (see whisker --help)", err)})
+	}
+	return fail(stderr, ctx.Run())
+}
+
+// fail prints an error as one sentence and gives its exit code.
+func fail(stderr io.Writer, err error) int {
+	if err == nil {
+		return exitDone
+	}
+	fmt.Fprintf(stderr, "whisker: %v\n", err)
+	if _, usage := errors.AsType[*sim.UsageError](err); usage {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// helpWithExample puts the command's example before kong's own help.
+func helpWithExample(options kong.HelpOptions, ctx *kong.Context) error {
+	example := "whisker run gemm"
+	if n := ctx.Selected(); n != nil && n.Tag != nil && n.Tag.Get("example") != "" {
+		example = n.Tag.Get("example")
+	}
+	if _, err := fmt.Fprintf(ctx.Stdout, "Example:\n  %s\n\n", example); err != nil {
+		return err
+	}
+	return kong.DefaultHelpPrinter(options, ctx)
+}

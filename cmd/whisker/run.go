@@ -1,0 +1,106 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/whisker-sim/whisker/report"
+	"github.com/whisker-sim/whisker/sim"
+	"golang.org/x/term"
+)
+
+// machineFlags choose the machine.
+type machineFlags struct {
+	Arch    string   `default:"mi355x" group:"Machine" placeholder:"NAME" help:"Built-in machine: mi355x, mi350x, mi325x, mi300x or teaching."`
+	Machine string   `group:"Machine" placeholder:"FILE" help:"Machine file; replaces --arch."`
+	Set     []string `sep:"none" group:"Machine" placeholder:"KEY=VALUE" help:"Override a value of the machine, such as lds.bytes=262144; may be repeated."`
+}
+
+type runCmd struct {
+	Kernel string `arg:"" help:"Kernel to run: gemm."`
+	machineFlags
+
+	Size     *int   `group:"Kernel" placeholder:"N" help:"Set --m, --n and --k at once."`
+	M        *int   `group:"Kernel" placeholder:"N" help:"Rows of C (default 8192)."`
+	N        *int   `group:"Kernel" placeholder:"N" help:"Columns of C (default 8192)."`
+	K        *int   `group:"Kernel" placeholder:"N" help:"Inner dimension (default 8192)."`
+	Tile     string `group:"Kernel" placeholder:"MxN" help:"Workgroup tile, such as 256x256; HipKittens' own for the size unless given."`
+	Schedule string `group:"Kernel" placeholder:"NAME" help:"Wave schedule: pingpong8 or interleave4."`
+	MFMA     string `name:"mfma" group:"Kernel" placeholder:"MxNxK" help:"Matrix instruction: 16x16x16 (gfx942) or 16x16x32 (gfx950)."`
+	DType    string `name:"dtype" group:"Kernel" placeholder:"TYPE" help:"Input type: bf16 or fp16."`
+	Window   *int   `short:"W" group:"Kernel" placeholder:"W" help:"Rows of tiles in a window of the block remap; 0: no windows."`
+	Chunk    *int   `short:"C" group:"Kernel" placeholder:"C" help:"Consecutive blocks that an XCD gets in the block remap; 0: no chunks."`
+
+	Mode             string   `default:"timing" group:"Run" help:"timing, functional (values only) or full (both)."`
+	Verify           bool     `group:"Run" help:"Compare the values with a float64 reference; needs --mode functional or full."`
+	Threads          int      `default:"1" group:"Run" help:"Threads that simulate."`
+	Seed             uint64   `default:"1" group:"Run" help:"Seed of the input values."`
+	LaunchOverheadUS *float64 `name:"launch-overhead-us" group:"Run" placeholder:"US" help:"Launch overhead in us; the machine's own unless given."`
+	ColdLLC          bool     `name:"cold-llc" group:"Run" help:"Start with an empty LLC."`
+	Monitor          bool     `group:"Run" help:"Serve Akita's monitor while the run goes on."`
+	PerInstruction   bool     `group:"Run" help:"Report issue and stalls of every instruction address."`
+	Format           string   `default:"table" group:"Run" help:"table, json or csv."`
+}
+
+// Run simulates and writes the report. A report whose check failed is written
+// as well.
+func (c *runCmd) Run(w io.Writer) error {
+	if err := sim.CheckFormat(c.Format, report.Formats); err != nil {
+		return err
+	}
+	o := c.options()
+	stop := func() {}
+	if term.IsTerminal(int(os.Stderr.Fd())) {
+		o.Progress, stop = progress(os.Stderr)
+	}
+	r, err := sim.Run(o)
+	stop()
+	if r != nil {
+		if werr := report.Write(w, r, c.Format); werr != nil {
+			return werr
+		}
+	}
+	if err == nil && r.Verify != nil && !r.Verify.Passed {
+		return fmt.Errorf("%s: values differ from the reference by %.3g, more than %g", r.Kernel, r.Verify.MaxRelativeError, r.Verify.Limit)
+	}
+	return err
+}
+
+func (c *runCmd) options() sim.RunOptions {
+	dim := func(own *int) int {
+		switch {
+		case own != nil:
+			return *own
+		case c.Size != nil:
+			return *c.Size
+		}
+		return sim.DefaultDim
+	}
+	return sim.RunOptions{
+		Kernel: c.Kernel, Arch: c.Arch, Machine: c.Machine, Set: c.Set,
+		M: dim(c.M), N: dim(c.N), K: dim(c.K), Tile: c.Tile, Schedule: c.Schedule, MFMA: c.MFMA, DType: c.DType,
+		Window: c.Window, Chunk: c.Chunk,
+		Mode: c.Mode, Verify: c.Verify, Threads: c.Threads, Seed: c.Seed, LaunchOverheadUS: c.LaunchOverheadUS,
+		ColdLLC: c.ColdLLC, Monitor: c.Monitor, PerInstruction: c.PerInstruction, Notices: os.Stderr,
+	}
+}
+
+// progress shows a bar with a time estimate on a terminal.
+func progress(w io.Writer) (update func(done, total, cycle int64), stop func()) {
+	bar := progressbar.NewOptions64(1,
+		progressbar.OptionSetWriter(w),
+		progressbar.OptionThrottle(200*time.Millisecond),
+		progressbar.OptionSetPredictTime(true),
+		progressbar.OptionClearOnFinish(),
+		progressbar.OptionSetWidth(30),
+	)
+	update = func(done, total, cycle int64) {
+		bar.ChangeMax64(max(total, 1))
+		bar.Describe(fmt.Sprintf("cycle %s, workgroups %d of %d", report.Thousands(cycle), done, total))
+		_ = bar.Set64(done) // a bar that cannot be drawn must not end the run
+	}
+	return update, func() { _ = bar.Clear() }
+}

@@ -1,0 +1,156 @@
+package sim
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/whisker-sim/whisker/workloads"
+)
+
+// Version is Whisker's version, which every result carries.
+const Version = "0.1.0"
+
+// RunOptions is everything that one run is asked for. An empty Tile, Schedule,
+// MFMA or DType and a nil Window or Chunk mean the kernel's own choice for the
+// size and the machine.
+type RunOptions struct {
+	Kernel string // one of Kernels
+
+	Arch    string   // built-in machine
+	Machine string   // machine file; replaces Arch
+	Set     []string // path=value, applied in order
+
+	M, N, K  int
+	Tile     string // MxN of a workgroup
+	Schedule string // one of Schedules
+	MFMA     string // one of MFMAShapes
+	DType    string // one of DTypes
+	Window   *int   // W of the block remap; 0: none
+	Chunk    *int   // C of the block remap; 0: none
+
+	Mode             string // one of Modes
+	Verify           bool   // compare the values with the host reference
+	Threads          int
+	Seed             uint64
+	LaunchOverheadUS *float64 // nil: the machine file's
+	ColdLLC          bool     // start with an empty LLC instead of one that an earlier launch filled
+	Monitor          bool     // Akita's monitor
+	PerInstruction   bool     // report one row an instruction
+
+	// Progress, when set, is called now and then with the workgroups that are
+	// done, their number, and the simulated cycle.
+	Progress func(done, total, cycle int64)
+	// Notices, when set, takes what is said while the run goes on, such as the
+	// monitor's address.
+	Notices io.Writer
+}
+
+// KernelInfo describes a kernel that can be run by name.
+type KernelInfo struct {
+	Name    string `json:"name"`
+	Doc     string `json:"doc"`
+	Example string `json:"example"`
+}
+
+// Kernels are the kernels that can be run by name, each without another flag.
+var Kernels = []KernelInfo{
+	{"gemm", "HipKittens GEMM: C = A B^T, pingpong8 (8 waves) or interleave4 (4 waves)", "whisker run gemm"},
+}
+
+// The values that the flags of Run take. Which of them go together depends on
+// the machine; the kernel refuses the rest by name.
+var (
+	Modes      = []string{"timing", "functional", "full"}
+	Schedules  = []string{workloads.PingPong8, workloads.Interleave4}
+	MFMAShapes = []string{"16x16x16", "16x16x32"}
+	DTypes     = []string{"bf16", "fp16"}
+)
+
+// DefaultDim is M, N and K of a GEMM that is given none: the size of the
+// published tables.
+const DefaultDim = 8192
+
+// Limits that keep a size within what the address arithmetic and a host can
+// hold; every published size is far below.
+const (
+	maxDim     = 1 << 20
+	maxThreads = 256
+)
+
+var tilePattern = regexp.MustCompile(`^[1-9][0-9]{0,4}x[1-9][0-9]{0,4}$`)
+
+// Check refuses what no machine and no kernel could run.
+func (o *RunOptions) Check() error {
+	var names []string
+	for _, k := range Kernels {
+		names = append(names, k.Name)
+	}
+	for _, c := range []struct {
+		what, value string
+		valid       []string
+	}{
+		{"kernel", o.Kernel, names},
+		{"--mode", o.Mode, Modes},
+		{"--schedule", o.Schedule, append([]string{""}, Schedules...)},
+		{"--mfma", o.MFMA, append([]string{""}, MFMAShapes...)},
+		{"--dtype", o.DType, append([]string{""}, DTypes...)},
+	} {
+		if err := oneOf(c.what, c.value, c.valid); err != nil {
+			return err
+		}
+	}
+	for _, c := range []struct {
+		what            string
+		value, from, to int
+	}{
+		{"--m", o.M, 1, maxDim}, {"--n", o.N, 1, maxDim}, {"--k", o.K, 1, maxDim},
+		{"--window", given(o.Window), 0, maxDim}, {"--chunk", given(o.Chunk), 0, maxDim}, {"--threads", o.Threads, 1, maxThreads},
+	} {
+		if c.value < c.from || c.value > c.to {
+			return usagef("%s is %d; it must be from %d to %d", c.what, c.value, c.from, c.to)
+		}
+	}
+	if o.Tile != "" && !tilePattern.MatchString(o.Tile) {
+		return usagef("--tile is %q; write it as rows x columns, such as 256x256", o.Tile)
+	}
+	if us := o.LaunchOverheadUS; us != nil && (math.IsNaN(*us) || *us < 0 || *us > 1e6) {
+		return usagef("--launch-overhead-us is %g; it must be from 0 to 1000000", *us)
+	}
+	if o.Verify && o.Mode == "timing" {
+		return usagef("--verify compares values, which timing mode does not compute: add --mode functional or --mode full")
+	}
+	return nil
+}
+
+// given is an optional value, or one that every range has when it is absent.
+func given(v *int) int {
+	if v == nil {
+		return 1
+	}
+	return *v
+}
+
+// CheckFormat refuses an output format that is not among valid.
+func CheckFormat(format string, valid []string) error { return oneOf("--format", format, valid) }
+
+// oneOf refuses a value that is not among valid and names those that are.
+func oneOf(what, value string, valid []string) error {
+	if slices.Contains(valid, value) {
+		return nil
+	}
+	named := slices.DeleteFunc(slices.Clone(valid), func(s string) bool { return s == "" })
+	return usagef("unknown %s %q: choose %s", what, value, orList(named))
+}
+
+// orList joins names as a sentence does.
+func orList(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	last := len(names) - 1
+	return fmt.Sprintf("%s or %s", strings.Join(names[:last], ", "), names[last])
+}
