@@ -14,6 +14,7 @@ type Kernel struct {
 	SGPRs        int
 	LDSBytes     int // static and dynamic LDS of a workgroup, before the allocation granule
 	ScratchBytes int // per lane
+	KernargBytes int // size of the kernel argument segment, for the exported descriptor
 	Workgroup    [3]int
 
 	ABI ABI

@@ -41,7 +41,7 @@ func (p *printer) suffix() string {
 		return "_sdwa"
 	case p.l.flags&fE32 == 0:
 		return ""
-	case p.in.E64:
+	case p.in.E64 || p.in.Enc == VOP3:
 		return "_e64"
 	}
 	return "_e32"
