@@ -69,6 +69,20 @@ func TestTextIsOnePage(t *testing.T) {
 	}
 }
 
+// TestFunctionalPage holds that a run without time prints no figures of time.
+func TestFunctionalPage(t *testing.T) {
+	s := sample()
+	r := &Run{Version: s.Version, Kernel: s.Kernel, KernelHash: s.KernelHash, Arch: s.Arch, Mode: "functional", Options: s.Options,
+		Machine: s.Machine, Launch: s.Launch, Host: &Host{WallSeconds: 1.25, Threads: 1},
+		Verify: &Verify{Reference: "float64 on the host", Values: 262144, MaxRelativeError: 0.02, Limit: 0.01}}
+	r.Derive()
+	var b strings.Builder
+	if err := WriteText(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "testdata/functional.table", b.String())
+}
+
 func TestJSONReadsBack(t *testing.T) {
 	want := sample()
 	want.Machine.Resolved.Set("lds.bytes", "163840")

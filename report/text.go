@@ -27,8 +27,12 @@ func writeTitle(b *strings.Builder, r *Run) error {
 	o := &r.Options
 	fmt.Fprintf(b, "%s %dx%dx%d %s on %s: tile %s, %s, %s, W %d, C %d\n", r.Kernel, o.M, o.N, o.K, o.DType, r.Arch,
 		o.Tile, o.Schedule, o.MFMA, o.Window, o.Chunk)
-	fmt.Fprintf(b, "%s mode, %s workgroups of %d waves on %d CUs; %d waves a SIMD, limited by %s\n", r.Mode,
-		Thousands(int64(r.Launch.Workgroups)), r.Launch.WavesPerWorkgroup, r.Machine.CUs, r.Occupancy.WavesPerSIMD, r.Occupancy.Limiter)
+	fmt.Fprintf(b, "%s mode, %s workgroups of %d waves on %d CUs", r.Mode, Thousands(int64(r.Launch.Workgroups)),
+		r.Launch.WavesPerWorkgroup, r.Machine.CUs)
+	if occ := &r.Occupancy; occ.Limiter != "" {
+		fmt.Fprintf(b, "; %d waves a SIMD, limited by %s", occ.WavesPerSIMD, occ.Limiter)
+	}
+	b.WriteByte('\n')
 	return nil
 }
 
@@ -205,8 +209,11 @@ func writeFoot(b *strings.Builder, r *Run) error {
 	}
 	b.WriteByte('\n')
 	if h := r.Host; h != nil {
-		fmt.Fprintf(b, "SIMULATED in %.1f s: %.2f M wave instructions/s, %s cycles/s, %d threads, %s MB\n", h.WallSeconds,
-			h.WaveInstructionsPerSecond/1e6, Thousands(int64(h.CyclesPerSecond)), h.Threads, megabytes(h.PeakMemoryBytes))
+		fmt.Fprintf(b, "SIMULATED in %.1f s", h.WallSeconds)
+		if r.Cycles > 0 {
+			fmt.Fprintf(b, ": %.2f M wave instructions/s, %s cycles/s", h.WaveInstructionsPerSecond/1e6, Thousands(int64(h.CyclesPerSecond)))
+		}
+		fmt.Fprintf(b, "; threads %d, %s MB\n", h.Threads, megabytes(h.PeakMemoryBytes))
 	}
 	fmt.Fprintf(b, "whisker %s, machine %s, kernel %s, seed %d\n", r.Version, short(r.Machine.Hash), short(r.KernelHash), r.Seed)
 	return nil
