@@ -1,0 +1,101 @@
+package workloads
+
+import (
+	"math/bits"
+
+	"github.com/whisker-sim/whisker/isa"
+)
+
+// Remap is the block remap for chiplets: the tile (row, col) of the nM x nN
+// grid that workgroup wg computes. Workgroup n runs on XCD n mod xcds, so runs
+// of chunk consecutive tiles are given to one XCD, and tiles are walked in
+// windows of window rows so that the tiles in flight form a compact rectangle
+// (HipKittens, Algorithm 1). chunk 0 leaves the order of XCDs alone, and window
+// 0 walks row by row. Workgroups past the last whole round of chunks keep their
+// place.
+func Remap(wg, numWG, nM, nN, window, chunk, xcds int) (row, col int) {
+	if round := xcds * chunk; chunk > 0 && wg < numWG/round*round {
+		x, l := wg%xcds, wg/xcds
+		wg = l/chunk*round + x*chunk + l%chunk
+	}
+	window = max(window, 1)
+	g := wg / (window * nN)
+	first := g * window
+	h := min(nM-first, window)
+	rem := wg % (window * nN)
+	return first + rem%h, rem / h
+}
+
+// magic returns m and s such that for all n < limit, n/d is the high half of
+// 2n*m shifted right by s. Doubling n lets d = 1 fit a 32-bit m.
+func magic(d, limit int) (m uint32, s int) {
+	// ceil(2^(p-1)/d) errs by less than d/2^(p-1); times n < limit that stays
+	// below 1/d when 2^(p-1) >= limit*d.
+	p := max(32, bits.Len(uint(limit))+bits.Len(uint(d))+1)
+	return uint32((uint64(1)<<(p-1) + uint64(d) - 1) / uint64(d)), p - 32
+}
+
+// divMod emits q = n/d and r = n%d for a constant d and n < limit. q and r must
+// differ from n.
+func (b *Builder) divMod(q, r, n Val, d, limit int) {
+	if d&(d-1) == 0 {
+		b.SOP2(isa.S_LSHR_B32, q, n, Imm(bits.TrailingZeros(uint(d))))
+		b.SOP2(isa.S_AND_B32, r, n, Imm(d-1))
+		return
+	}
+	m, s := magic(d, limit)
+	b.SOP2(isa.S_LSHL_B32, q, n, Imm(1))
+	b.SOP2(isa.S_MUL_HI_U32, q, q, Imm(int(m)))
+	if s > 0 {
+		b.SOP2(isa.S_LSHR_B32, q, q, Imm(s))
+	}
+	b.SMul(r, q, Imm(d))
+	b.SOP2(isa.S_SUB_U32, r, n, r)
+}
+
+// remap emits Remap for the workgroup id in wg, with every parameter an
+// immediate. row and col receive the tile; t is scratch of four registers.
+func (b *Builder) remap(row, col, wg, t Val, nM, nN, window, chunk, xcds int) {
+	n := nM * nN
+	t0, t1, t2, id := t.At(0, 1), t.At(1, 1), t.At(2, 1), t.At(3, 1)
+	b.SMov(id, wg)
+	if round := xcds * chunk; chunk > 0 && n/round > 0 {
+		last := n / round * round
+		b.divMod(t0, t1, wg, xcds, n)  // t0 = place on the XCD, t1 = XCD
+		b.divMod(t2, id, t0, chunk, n) // t2 = chunk, id = place in it
+		b.SMul(t2, t2, Imm(round))
+		b.SMul(t1, t1, Imm(chunk))
+		b.SAdd(id, id, t2)
+		b.SAdd(id, id, t1)
+		if last < n {
+			b.SOPC(isa.S_CMP_LT_U32, wg, Imm(last))
+			b.SOP2(isa.S_CSELECT_B32, id, id, wg)
+		}
+	}
+	window = min(max(window, 1), nM)
+	b.divMod(t0, t1, id, window*nN, n) // t0 = window, t1 = place in it
+	b.SMul(row, t0, Imm(window))
+	tail := nM % window
+	if tail == 0 {
+		b.divMod(col, t2, t1, window, n)
+		b.SAdd(row, row, t2)
+		return
+	}
+	// The last window is lower: choose its height and reciprocal by SCC.
+	b.SOPC(isa.S_CMP_LT_U32, t0, Imm(nM/window))
+	mw, sw := magic(window, n)
+	mt, st := magic(tail, n)
+	b.SMov(t0, Imm(window))
+	b.SOP2(isa.S_CSELECT_B32, t0, t0, Imm(tail))
+	b.SMov(t2, Imm(int(mw)))
+	b.SMov(col, Imm(int(mt)))
+	b.SOP2(isa.S_CSELECT_B32, t2, t2, col)
+	b.SMov(col, Imm(sw))
+	b.SOP2(isa.S_CSELECT_B32, id, col, Imm(st))
+	b.SOP2(isa.S_LSHL_B32, col, t1, Imm(1))
+	b.SOP2(isa.S_MUL_HI_U32, col, col, t2)
+	b.SOP2(isa.S_LSHR_B32, col, col, id)
+	b.SMul(t0, t0, col)
+	b.SOP2(isa.S_SUB_U32, t0, t1, t0)
+	b.SAdd(row, row, t0)
+}

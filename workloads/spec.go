@@ -1,0 +1,226 @@
+package workloads
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/whisker-sim/whisker/isa"
+)
+
+// Spec says which GEMM to build: C = A * B^T with A MxK, B NxK and C MxN, all
+// row-major and of 16-bit elements.
+type Spec struct {
+	M, N, K  int
+	DType    string // "bf16" (default) or "fp16"
+	Tile     string // "256x256", "128x128", ...; "" chooses by size
+	Schedule string // "pingpong8" (default) or "interleave4"
+	MFMA     string // matrix instruction; "" is the schedule's own
+	W, C     int    // chiplet window and chunk in tiles; -1 is the kernel's default, 0 none
+	XCDs     int    // XCDs that workgroups go around; 0 is 8
+	LDSBytes int    // LDS to request; 0 is what the original requests
+	Seed     uint64 // of the N(0,1) inputs
+
+	// Break builds a deliberately wrong kernel, to test what finds it:
+	// "wait:N" leaves out the N-th s_waitcnt (from 0), "swizzle" reads LDS
+	// without the swizzle.
+	Break string
+}
+
+// Schedules of the GEMM.
+const (
+	PingPong8   = "pingpong8"
+	Interleave4 = "interleave4"
+)
+
+// maxDim bounds M, N and K, so that offsets within a tile's row block stay
+// below 2^32 bytes, the reach of a buffer descriptor and of a 32-bit VGPR.
+const maxDim = 1 << 20
+
+// plan is a resolved Spec.
+type plan struct {
+	Spec
+	cpu    isa.CPU
+	tm, tn int // tile
+	nM, nN int // grid in tiles
+	fp16   bool
+	mfma   isa.Op
+	broken bool // without the swizzle on the read side
+	drop   int  // ordinal of the wait left out, -1
+}
+
+// tilesOf lists the tiles that a schedule has on a CPU.
+func tilesOf(cpu isa.CPU, schedule string) []string {
+	if schedule == Interleave4 {
+		return []string{"256x256", "256x128", "128x128", "128x64", "64x256"}
+	}
+	return []string{"256x256", "128x128"}
+}
+
+// kStep is the multiple that K must be of, and its least value.
+func (p *plan) kStep() (multiple, least int) {
+	switch {
+	case p.cpu == isa.GFX942:
+		return 64, 128
+	case p.Schedule == Interleave4:
+		return 128, 256
+	}
+	return 128, 256
+}
+
+// resolve fills the defaults of s and refuses what cannot be built.
+func resolve(cpu isa.CPU, s Spec) (*plan, error) {
+	p := &plan{Spec: s, cpu: cpu, drop: -1}
+	if err := p.choose(); err != nil {
+		return nil, err
+	}
+	if err := p.sizes(); err != nil {
+		return nil, err
+	}
+	if err := p.order(); err != nil {
+		return nil, err
+	}
+	return p, p.breakage()
+}
+
+// choose settles schedule, element type, matrix instruction and tile.
+func (p *plan) choose() error {
+	switch p.Schedule {
+	case "":
+		p.Schedule = PingPong8
+	case PingPong8:
+	case Interleave4:
+		if p.cpu != isa.GFX950 {
+			return fmt.Errorf("gemm: schedule interleave4 needs 16-byte direct-to-LDS loads, which %s does not have; use pingpong8", p.cpu)
+		}
+	default:
+		return fmt.Errorf("gemm: unknown schedule %q; pingpong8 and interleave4 exist", p.Schedule)
+	}
+	switch p.DType {
+	case "", "bf16":
+		p.DType = "bf16"
+	case "fp16", "f16":
+		p.DType, p.fp16 = "fp16", true
+	default:
+		return fmt.Errorf("gemm: unknown element type %q; bf16 and fp16 exist", p.DType)
+	}
+	shape := "16x16x32"
+	p.mfma = isa.V_MFMA_F32_16X16X32_BF16
+	if p.fp16 {
+		p.mfma = isa.V_MFMA_F32_16X16X32_F16
+	}
+	if p.cpu == isa.GFX942 {
+		shape, p.mfma = "16x16x16", isa.V_MFMA_F32_16X16X16_BF16
+		if p.fp16 {
+			p.mfma = isa.V_MFMA_F32_16X16X16_F16
+		}
+	}
+	if p.MFMA != "" && p.MFMA != shape {
+		return fmt.Errorf("gemm: schedule %s on %s uses MFMA %s, not %q", p.Schedule, p.cpu, shape, p.MFMA)
+	}
+	p.MFMA = shape
+	return nil
+}
+
+// sizes settles the tile and checks M, N and K against it.
+func (p *plan) sizes() error {
+	for _, d := range []struct {
+		name string
+		v    int
+	}{{"M", p.M}, {"N", p.N}, {"K", p.K}} {
+		if d.v <= 0 {
+			return fmt.Errorf("gemm: %s = %d; a size must be positive", d.name, d.v)
+		}
+		if d.v > maxDim {
+			return fmt.Errorf("gemm: %s = %d is beyond %d, the largest size whose row block a 32-bit buffer offset reaches", d.name, d.v, maxDim)
+		}
+	}
+	tiles := tilesOf(p.cpu, p.Schedule)
+	if p.Tile == "" {
+		p.Tile = "256x256"
+		// The table of sizes in HipKittens: 128x128 up to 2048, and here also
+		// where 256 does not divide.
+		if p.Schedule == PingPong8 && (max(p.M, p.N) <= 2048 || p.M%256 != 0 || p.N%256 != 0) {
+			p.Tile = "128x128"
+		}
+	}
+	for _, t := range tiles {
+		if t == p.Tile {
+			m, n, _ := strings.Cut(t, "x")
+			p.tm, _ = strconv.Atoi(m)
+			p.tn, _ = strconv.Atoi(n)
+		}
+	}
+	if p.tm == 0 {
+		return fmt.Errorf("gemm: schedule %s on %s has no tile %q; it has %s", p.Schedule, p.cpu, p.Tile, strings.Join(tiles, ", "))
+	}
+	step, least := p.kStep()
+	if p.M%p.tm != 0 || p.N%p.tn != 0 || p.K%step != 0 || p.K < least {
+		return fmt.Errorf("gemm: %dx%dx%d does not fit the %s tile of schedule %s: M must be a multiple of %d, N of %d, and K a multiple of %d that is at least %d",
+			p.M, p.N, p.K, p.Tile, p.Schedule, p.tm, p.tn, step, least)
+	}
+	p.nM, p.nN = p.M/p.tm, p.N/p.tn
+	return nil
+}
+
+// order settles the block remap: W and C by the table of sizes in HipKittens
+// where the caller leaves them at -1.
+func (p *plan) order() error {
+	if p.XCDs == 0 {
+		p.XCDs = 8
+	}
+	if p.XCDs < 0 || p.W < -1 || p.C < -1 {
+		return fmt.Errorf("gemm: window %d, chunk %d, %d XCDs: none may be negative (-1 is the default of window and chunk)", p.W, p.C, p.XCDs)
+	}
+	w, c := defaultOrder(p)
+	if p.W == -1 {
+		p.W = w
+	}
+	if p.C == -1 {
+		p.C = c
+	}
+	if p.C > p.nM*p.nN {
+		p.C = p.nM * p.nN
+	}
+	return nil
+}
+
+// defaultOrder is the window and chunk that the original kernels use at this
+// size.
+func defaultOrder(p *plan) (w, c int) {
+	n := max(p.M, p.N)
+	switch {
+	case p.Schedule == Interleave4: // full range per XCD, as the FP8 4-wave kernel
+		return 4, max(1, p.nM*p.nN/p.XCDs)
+	case p.cpu == isa.GFX942 && n <= 8192:
+		return 4, 16
+	case p.cpu == isa.GFX942:
+		return 8, 64
+	case n <= 1024:
+		return 2, 4
+	case n <= 2048:
+		return 4, 16
+	case n <= 8192:
+		return 8, 64
+	}
+	return 8, 256
+}
+
+// breakage reads Spec.Break.
+func (p *plan) breakage() error {
+	kind, arg, _ := strings.Cut(p.Break, ":")
+	switch kind {
+	case "":
+		return nil
+	case "swizzle":
+		p.broken = true
+		return nil
+	case "wait":
+		n, err := strconv.Atoi(arg)
+		if err == nil && n >= 0 {
+			p.drop = n
+			return nil
+		}
+	}
+	return fmt.Errorf(`gemm: break %q: "wait:N" and "swizzle" exist`, p.Break)
+}
