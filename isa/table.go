@@ -23,7 +23,7 @@ const (
 )
 
 // rowFlags is what an opcode allows beyond its base encoding.
-type rowFlags uint16
+type rowFlags uint32
 
 const (
 	fE32      rowFlags = 1 << iota // text carries an encoding suffix
@@ -42,10 +42,8 @@ const (
 	fScratch                       // FLAT, scratch segment
 	fF8F6F4                        // A and B sizes follow CBSZ and BLGP
 	fNegBLGP                       // f64 matrix: BLGP negates A, B and C
+	fSparse                        // smfmac: Src[2] is an index register
 )
-
-// fSparse shares no encoding with the flags above it.
-const fSparse rowFlags = fTwoAddr
 
 // slot is one operand of a row. The kinds are
 //
@@ -82,9 +80,11 @@ var (
 type codeKey struct {
 	cpu  CPU
 	enc  Enc
-	seg  uint8
+	seg  uint8 // SEG of FLAT, segScaled of MAI
 	code uint16
 }
+
+const segScaled = 4
 
 func init() {
 	byCode = make(map[codeKey]*layout, 2*len(rows))
@@ -95,12 +95,18 @@ func init() {
 		l.slots, l.nsrc = parseSig(l.sig)
 		byOp[l.op] = l
 		mnemonic[l.op.String()] = l.op
+		// The scaled matrix instructions share the code of the plain ones; their
+		// first half tells them apart.
+		seg := l.segment()
+		if l.has('s') {
+			seg = segScaled
+		}
 		if l.flags&fAlias != 0 {
 			continue
 		}
 		for c := CPU(0); c < numCPUs; c++ {
 			if l.on(c) {
-				byCode[codeKey{c, l.enc, l.segment(), l.code}] = l
+				byCode[codeKey{c, l.enc, seg, l.code}] = l
 			}
 		}
 	}
@@ -141,6 +147,13 @@ func (l *layout) segment() uint8 {
 
 // has reports whether the signature holds a slot of the kind.
 func (l *layout) has(kind byte) bool { return strings.IndexByte(l.sig, kind) >= 0 }
+
+// compareSwap reports whether an atomic's data is a new value and a compare
+// value, of which it returns only one.
+func (l *layout) compareSwap() bool { return strings.Contains(l.op.String(), "cmpswap") }
+
+// toLDS reports whether a FLAT opcode loads into LDS.
+func (l *layout) toLDS() bool { return l.enc == FLAT && strings.Contains(l.op.String(), "_load_lds_") }
 
 // lookup returns the row of an opcode on a CPU, or nil.
 func lookup(c CPU, op Op) *layout {

@@ -122,10 +122,10 @@ func (p *printer) isPermSwap() bool {
 func (p *printer) list(name string, bits []uint8) {
 	p.b.WriteByte(' ')
 	p.b.WriteString(name)
+	p.b.WriteString(":[")
 	for i, b := range bits {
-		p.b.WriteByte(":["[min(i, 1)])
-		if i == 0 {
-			p.b.WriteByte('[')
+		if i > 0 {
+			p.b.WriteByte(',')
 		}
 		p.b.WriteByte('0' + b)
 	}
@@ -233,7 +233,7 @@ func (p *printer) buffer() {
 var sdwaSel = [...]string{"BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD"}
 var sdwaUnused = [...]string{"UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE"}
 
-func pick(names []string, i uint8) string {
+func pickName(names []string, i uint8) string {
 	if int(i) < len(names) {
 		return names[i]
 	}
@@ -243,11 +243,11 @@ func pick(names []string, i uint8) string {
 func (p *printer) sdwa() {
 	in := p.in
 	if p.l.enc != VOPC && p.l.flags&fNoDstSel == 0 {
-		p.mod("dst_sel:%s dst_unused:%s", pick(sdwaSel[:], in.DstSel), pick(sdwaUnused[:], in.DstUnused))
+		p.mod("dst_sel:%s dst_unused:%s", pickName(sdwaSel[:], in.DstSel), pickName(sdwaUnused[:], in.DstUnused))
 	}
-	p.mod("src0_sel:%s", pick(sdwaSel[:], in.Src0Sel))
+	p.mod("src0_sel:%s", pickName(sdwaSel[:], in.Src0Sel))
 	if p.l.has('b') {
-		p.mod("src1_sel:%s", pick(sdwaSel[:], in.Src1Sel))
+		p.mod("src1_sel:%s", pickName(sdwaSel[:], in.Src1Sel))
 	}
 }
 
