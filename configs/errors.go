@@ -28,11 +28,21 @@ func errorAt(file string, line int, format string, args ...any) *Error {
 	return &Error{File: file, Line: line, Msg: fmt.Sprintf(format, args...)}
 }
 
+// clip shortens what the user wrote so that an error stays readable.
+func clip(s string) string {
+	const most = 60
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "..."
+}
+
 // nearest returns the candidate with the smallest edit distance to word, or ""
 // when none is close enough to be a likely slip of the pen.
 func nearest(word string, candidates []string) string {
 	word = strings.ToLower(word)
-	best, bestDist := "", 1+max(2, len(word)/3)
+	// At most a third of a long word may be wrong, and never all of a short one.
+	best, bestDist := "", min(1+max(2, len(word)/3), len(word))
 	for _, c := range candidates {
 		if d := editDistance(word, c); d < bestDist {
 			best, bestDist = c, d
@@ -89,7 +99,7 @@ func unknownKey(group, key string, where place) string {
 	if group == "" && where == inFile {
 		siblings = append(fileKeys[:len(fileKeys):len(fileKeys)], siblings...)
 	}
-	what, of := fmt.Sprintf("unknown key %q", key), "The keys are"
+	what, of := fmt.Sprintf("unknown key %q", clip(key)), "The keys are"
 	if group != "" {
 		what, of = what+" in "+group, "The keys of "+group+" are"
 	}

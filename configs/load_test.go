@@ -70,7 +70,7 @@ func TestFileRefused(t *testing.T) {
 		{"two documents", "base: mi355x\n---\nbase: mi300x\n", []string{"several YAML documents"}},
 		{"not UTF-8", "base: \xff\n", []string{"not a text file"}},
 		{"binary", "base: mi355x\x00\n", []string{"not a text file"}},
-		{"too large", "base: mi355x\n" + strings.Repeat("#\n", maxFileBytes/2), []string{"larger than 256 KiB"}},
+		{"too large", "base: mi355x\n" + strings.Repeat("#\n", maxFileBytes/2), []string{"larger than 128 KiB"}},
 		{"unknown key", "base: mi355x\nlds:\n  byte: 1\n",
 			[]string{"m.yaml:3", `unknown key "byte" in lds`, "did you mean lds.bytes?", "The keys of lds are bytes, granule_bytes"}},
 		{"swapped letters", "base: mi355x\nlds:\n  bnaks: 1\n", []string{"did you mean lds.banks?"}},

@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
@@ -23,13 +22,6 @@ const (
 
 // Classes lists the classes from the firmest to the weakest.
 var Classes = []string{Published, Measured, Derived, Calibrated, Assumed}
-
-// maxFileBytes and maxNesting bound what is handed to the YAML parser, which
-// recurses: the built-in files are near 40 KB and three levels deep.
-const (
-	maxFileBytes = 256 << 10
-	maxNesting   = 32
-)
 
 // provenance is where a value comes from.
 type provenance struct {
@@ -93,65 +85,6 @@ func parseFile(label string, data []byte) (f *file, err error) {
 	return f, nil
 }
 
-func checkRaw(label string, data []byte) error {
-	if len(data) > maxFileBytes {
-		return errorAt(label, 0, "is larger than %d KiB and cannot be a machine file", maxFileBytes>>10)
-	}
-	if !utf8.Valid(data) || strings.ContainsRune(string(data), 0) {
-		return errorAt(label, 0, "is not a text file in UTF-8")
-	}
-	return checkNesting(label, string(data))
-}
-
-// checkNesting refuses what would make the YAML parser recurse without bound.
-// It counts characters and does not know quotes or comments; no machine file
-// comes near the limit.
-func checkNesting(label, text string) error {
-	brackets, line := 0, 1
-	for text != "" {
-		var row string
-		row, text, _ = strings.Cut(text, "\n")
-		inRow := 0
-		for _, mark := range []string{"- ", "? ", "!", "&"} {
-			inRow += strings.Count(row, mark)
-		}
-		for _, c := range []byte(row) {
-			switch c {
-			case '[', '{':
-				brackets++
-			case ']', '}':
-				brackets = max(0, brackets-1)
-			}
-		}
-		indent := len(row) - len(strings.TrimLeft(row, " "))
-		if brackets > maxNesting || inRow > maxNesting || indent > 2*maxNesting {
-			return errorAt(label, line, "is nested too deeply for a machine file")
-		}
-		line++
-	}
-	return nil
-}
-
-// yamlPlace matches the position that the YAML library puts before its message.
-var yamlPlace = regexp.MustCompile(`^\[(\d+):\d+\] (.*)`)
-
-func syntaxError(label string, err error) *Error {
-	first, _, _ := strings.Cut(err.Error(), "\n")
-	line := 0
-	if m := yamlPlace.FindStringSubmatch(first); m != nil {
-		fmt.Sscan(m[1], &line)
-		first = m[2]
-	}
-	return errorAt(label, line, "is not valid YAML: %s", first)
-}
-
-func lineOf(n ast.Node) int {
-	if n == nil || n.GetToken() == nil || n.GetToken().Position == nil {
-		return 0
-	}
-	return n.GetToken().Position.Line
-}
-
 // entry is a key of a mapping with its value.
 type entry struct {
 	key  string
@@ -182,36 +115,12 @@ func (f *file) entries(what string, n ast.Node) ([]entry, error) {
 		}
 		line := lineOf(v.Key)
 		if first, dup := seen[key.Value]; dup {
-			return nil, errorAt(f.label, line, "duplicate key %q in %s; it is first given on line %d", key.Value, what, first)
+			return nil, errorAt(f.label, line, "duplicate key %q in %s; it is first given on line %d", clip(key.Value), what, first)
 		}
 		seen[key.Value] = line
 		out = append(out, entry{key.Value, line, v.Value})
 	}
 	return out, nil
-}
-
-// describe words a node's kind for an error.
-func describe(n ast.Node) string {
-	if n == nil {
-		return "nothing"
-	}
-	switch n.Type() {
-	case ast.NullType:
-		return "nothing"
-	case ast.MappingType, ast.MappingValueType:
-		return "keys and values"
-	case ast.SequenceType:
-		return "a list"
-	case ast.StringType:
-		return fmt.Sprintf("the text %q", n.GetToken().Value)
-	case ast.LiteralType:
-		return "a block of text"
-	case ast.IntegerType, ast.FloatType, ast.BoolType, ast.InfinityType, ast.NanType:
-		return n.GetToken().Value
-	case ast.AnchorType, ast.AliasType, ast.MergeKeyType, ast.TagType:
-		return "a YAML anchor, alias, merge key or tag, which machine files do not use"
-	}
-	return "a YAML " + strings.ToLower(n.Type().String())
 }
 
 // group reads the mapping at path ("" is the whole file).
@@ -266,7 +175,7 @@ func (f *file) header(e entry) (handled bool, err error) {
 		return true, err
 	}
 	if e.key == "name" && !namePattern.MatchString(text) {
-		return true, errorAt(f.label, e.line, "name %q wants letters, digits, dot, dash and underscore only", text)
+		return true, errorAt(f.label, e.line, "name %q wants letters, digits, dot, dash and underscore only, 64 at most", clip(text))
 	}
 	*dst = text
 	return true, nil
@@ -319,14 +228,14 @@ func (f *file) longForm(a assignment, e entry) error {
 		case "class":
 			a.prov.class, err = f.text(what, part)
 			if err == nil && !contains(Classes, a.prov.class) {
-				err = errorAt(f.label, part.line, "%s is %q; the classes are %s", what, a.prov.class, strings.Join(Classes, ", "))
+				err = errorAt(f.label, part.line, "%s is %q; the classes are %s", what, clip(a.prov.class), strings.Join(Classes, ", "))
 			}
 		case "source":
 			a.prov.source, err = f.text(what, part)
 		case "fitted_on":
 			a.prov.fittedOn, err = f.textList(what, part)
 		default:
-			err = errorAt(f.label, part.line, "unknown key %q in %s; a leaf has value, class, source and fitted_on", part.key, a.leaf.path)
+			err = errorAt(f.label, part.line, "unknown key %q in %s; a leaf has value, class, source and fitted_on", clip(part.key), a.leaf.path)
 		}
 		if err != nil {
 			return err

@@ -73,7 +73,7 @@ func (r *Resolved) Set(assign string) error {
 	path, text, ok := strings.Cut(assign, "=")
 	path, text = strings.TrimSpace(path), strings.TrimSpace(text)
 	if !ok || path == "" {
-		return errorAt("", 0, "%q is not an assignment; write KEY=VALUE, such as lds.bytes=262144", assign)
+		return errorAt("", 0, "%q is not an assignment; write KEY=VALUE, such as lds.bytes=262144", clip(assign))
 	}
 	spec, err := findLeaf(path)
 	if err != nil {

@@ -46,6 +46,8 @@ func TestSetRefused(t *testing.T) {
 		{"lds.bytes=1.5", []string{"counts in whole units"}},
 		{"lds.bytes=0x10000", []string{"lds.bytes is not a number"}},
 		{"lds.bytes=-1", []string{"out of range"}},
+		{"lds.bytes=" + strings.Repeat("9", 1000), []string{"...", "an integer from"}},
+		{"a=1", []string{`unknown key "a". The keys are cpu, chip`}},
 		{"lds.bytes=64K", []string{"lds.bytes is not a number"}},
 		{"hbm.gbs=NaN", []string{"hbm.gbs is not a number", "a number from 0.001 to 1000000"}},
 		{"hbm.gbs=inf", []string{"hbm.gbs is not a number"}},

@@ -153,7 +153,7 @@ type value struct {
 func (s *leafSpec) parse(text string) (value, error) {
 	var v value
 	bad := func(why string) (value, error) {
-		return value{}, fmt.Errorf("%s %s: want %s, got %q", s.path, why, s.rangeText(), text)
+		return value{}, fmt.Errorf("%s %s: want %s, got %q", s.path, why, s.rangeText(), clip(text))
 	}
 	switch s.kind {
 	case kindBool:
