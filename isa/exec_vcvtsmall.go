@@ -1,0 +1,3 @@
+package isa
+
+func registerConvertSmall() {}
