@@ -1,7 +1,6 @@
 package configs
 
 import (
-	"fmt"
 	"path/filepath"
 	"regexp"
 	"strings"
