@@ -174,9 +174,9 @@ func TestInterleaveLoop(t *testing.T) {
 	body := "Mx4 GL16 R128 Mx2 R128 Mx2 GL16 R128 Mx4 R128 Mx4 GL16 R128 Mx4 R128 Mx4 GL16 R128 Mx4 R128 Mx4"
 	want := []string{
 		"t0w0: vm(16) lg(0) B", "t0c0: " + body, "t0w1: lg(0)", "t0c1: " + body,
-		"t0w2: vm(16) B lg(0)", "t0c2: " + body, "t0c3: " + body,
+		"t0w2: vm(16) lg(0) B", "t0c2: " + body, "t0c3: " + body,
 		"t1w0: vm(16) lg(0) B", "t1c0: " + body, "t1w1: lg(0)", "t1c1: " + body,
-		"t1w2: vm(16) B lg(0)", "t1c2: " + body, "t1c3: " + body,
+		"t1w2: vm(16) lg(0) B", "t1c2: " + body, "t1c3: " + body,
 		"branch: s_cbranch_scc1",
 	}
 	if d := cmp.Diff(want, clustersIn(b, b.LoopStart, b.LoopEnd)); d != "" {

@@ -211,10 +211,14 @@ func (p *interleave) tile(prefix string, buf, vm1, vm3 int, more, next bool) {
 	var a, b *source
 	if next {
 		p.WaitVM(vm3)
+	}
+	// Before the barrier, for the other waves refill A1 after it (HipKittens'
+	// FP8 kernel waits after the barrier, which leaves that to luck).
+	p.WaitLGKM(0)
+	if next {
 		p.Barrier()
 		a, b = p.srcA(1-buf, 0), p.srcB(1-buf, 0)
 	}
-	p.WaitLGKM(0)
 	p.cluster(prefix+"c2", 1, 0, a, fill(&p.fB[1]), buf)
 	p.cluster(prefix+"c3", 1, 1, b, fill(&p.fA[1]), buf)
 }
