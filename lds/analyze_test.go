@@ -124,7 +124,7 @@ func TestAnalyzeRules(t *testing.T) {
 		conflicts int
 		unaligned bool
 	}{
-		// kernels.md's counter example: 4 phases, 16 lanes each in one bank.
+		// A published counter value: 4 phases, 16 lanes each in one bank.
 		{"write_b64 all lanes in one bank", t950, WriteB64, oneBank, all, 64, 60, false},
 		{"read_b32 all lanes in one bank", t950, ReadB32, oneBank, all, 64, 63, false},
 		{"broadcast", t950, ReadB128, same, all, 4, 0, false},

@@ -64,7 +64,7 @@ func TestReadIntervals(t *testing.T) {
 	}
 }
 
-// Other published cadences: hardware.md 3.3 and hardware_parameters.csv.
+// Other published cadences: gfx950-gluon-tutorials and the MI325X trace.
 func TestReadCadences(t *testing.T) {
 	for _, c := range []struct {
 		arch  string

@@ -92,8 +92,8 @@ type pair struct {
 	reservedUntil int64
 }
 
-// visitCycles is how often the sequencer visits a SIMD (hardware.md 3.1: one
-// SIMD a cycle, round robin): a waiting instruction retries within it.
+// visitCycles is how often the sequencer visits a SIMD (one
+// SIMD a cycle, round robin; rocprofiler-compute): a waiting instruction retries within it.
 const visitCycles = 4
 
 type fillEntry struct {

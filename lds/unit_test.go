@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// specs are the LDS constants of the two architectures: hardware.md 3.3.
+// specs are the LDS constants of the two architectures (sources: type Spec).
 // LatencyCycles is what leaves 69 cycles for gfx950's dependent ds_read_b32
 // chase and 50 for gfx942's ds_bpermute with its s_waitcnt; QueueCycles is what
 // the MI325X thread trace shows (TestTraceBurst), taken for both.
