@@ -1,8 +1,11 @@
 package xcd
 
 import (
+	"context"
 	"fmt"
 	"io"
+
+	"github.com/sarchlab/akita/v4/monitoring"
 
 	"github.com/whisker-sim/whisker/cache"
 	"github.com/whisker-sim/whisker/configs"
@@ -16,16 +19,17 @@ type GPUOptions struct {
 	LoopStart, LoopEnd int  // marked hot loop, instruction indices
 	Threads            int
 	ColdLLC            bool
-	Warm               []isa.Region // what an earlier launch left in the LLC, oldest first
+	Warm               []Range // what an earlier launch left in the LLC, oldest first
 	Monitor            bool
-	Notices            io.Writer
+	Notices            io.Writer // what is said while the run goes on
 	Progress           func(done, total, cycle int64)
 	Hook               func(xcd, cu int) cu.IssueHook
 }
 
 // GPUResult is what a run did, all dies added up.
 type GPUResult struct {
-	Cycles    int64
+	Cycles    int64 // of the launch, without the overhead of launching
+	Timing    Result
 	CU        cu.Stats
 	TCP       cache.TCPStats
 	Memory    MemoryStats
@@ -39,6 +43,10 @@ type GPU struct {
 	cus   []*cu.CU
 	stats []cu.Stats // per XCD
 	wgs   int
+
+	monitor  *monitoring.Monitor
+	progress func(done, total, cycle int64)
+	notices  io.Writer
 }
 
 // NewGPU builds the machine for one launch at a core clock of mhz. It is an
@@ -52,39 +60,54 @@ func NewGPU(m *configs.Machine, mhz float64, l *isa.Launch, o GPUOptions) (*GPU,
 	}
 	g := &GPU{prog: prog, stats: make([]cu.Stats, m.Chip.XCDs), wgs: l.NumWorkgroups()}
 	var shared *cu.Shared
-	var buildErr error
-	newCU := func(xcc, id int, l2 cache.L2Port, done func(now int64, wg int)) ComputeUnit {
+	newCU := func(xcc, id int, l2 cache.L2Port, done func(now int64, wg int)) (ComputeUnit, error) {
 		if id%m.Fetch.SharedByCUs == 0 {
 			shared = cu.NewShared(spec)
 		}
 		c, err := cu.New(spec, prog, xcc, id, l2, shared, &g.stats[xcc], done)
 		if err != nil {
-			buildErr = err
-			return nil
+			return nil, err
 		}
 		if o.Hook != nil {
 			c.SetHook(o.Hook(xcc, id))
 		}
 		g.cus = append(g.cus, c)
-		return c
+		return c, nil
 	}
-	g.chip, err = New(m, mhz, Options{Threads: o.Threads, NewCU: newCU, Monitor: o.Monitor, Notices: o.Notices, Progress: o.Progress,
-		WavesPerWorkgroup: l.Kernel.Waves()})
-	if buildErr != nil {
-		return nil, buildErr
+	opts := Options{Threads: o.Threads, NewCU: newCU}
+	if o.Monitor {
+		g.monitor = monitoring.NewMonitor()
+		opts.Monitor = g.monitor
 	}
-	if err != nil {
+	// The launch overhead is no part of the kernel's cycles: the report adds it
+	// to their time.
+	bare := *m
+	bare.Dispatch.LaunchOverheadUS = 0
+	if g.chip, err = New(&bare, mhz, opts); err != nil {
 		return nil, err
 	}
 	if !o.ColdLLC {
 		g.chip.WarmLLC(o.Warm)
 	}
+	g.progress, g.notices = o.Progress, o.Notices
 	return g, nil
 }
 
 // Run simulates the launch to its end.
-func (g *GPU) Run() (*GPUResult, error) {
-	cycles, err := g.chip.Run(g.wgs)
+func (g *GPU) Run() (*GPUResult, error) { return g.RunContext(context.Background()) }
+
+// RunContext simulates the launch to its end, or until ctx is done. Akita's
+// monitor, when asked for, serves meanwhile on all interfaces and prints its
+// address on standard error.
+func (g *GPU) RunContext(ctx context.Context) (*GPUResult, error) {
+	if g.monitor != nil {
+		if g.notices != nil {
+			fmt.Fprintln(g.notices, "the monitor listens on all interfaces of this machine, without a password")
+		}
+		g.monitor.StartServer()
+		defer g.monitor.StopServer()
+	}
+	timing, err := g.chip.Run(ctx, Kernel{Workgroups: g.wgs, Waves: g.prog.Kernel.Waves(), Progress: g.progress})
 	for _, c := range g.cus {
 		if c.Err() != nil {
 			return nil, c.Err()
@@ -93,7 +116,7 @@ func (g *GPU) Run() (*GPUResult, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kernel %s: %w", g.prog.Kernel.Name, err)
 	}
-	r := &GPUResult{Cycles: cycles, Memory: g.chip.Stats(), Occupancy: g.prog.Occ}
+	r := &GPUResult{Cycles: timing.Cycles, Timing: timing, Memory: g.chip.Stats(), Occupancy: g.prog.Occ}
 	r.CU.Inst = make([]cu.InstStats, len(g.prog.Kernel.Insts))
 	for i := range g.stats {
 		r.CU.Merge(&g.stats[i])

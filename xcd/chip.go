@@ -1,0 +1,314 @@
+package xcd
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/sarchlab/akita/v4/sim"
+
+	"github.com/whisker-sim/whisker/cache"
+	"github.com/whisker-sim/whisker/configs"
+)
+
+// Monitor is what a chip registers with when it is to be watched; Akita's
+// monitoring.Monitor is one. Akita's listens on all interfaces without
+// authentication, so a chip is registered only when asked.
+type Monitor interface {
+	RegisterEngine(sim.Engine)
+	RegisterComponent(sim.Component)
+}
+
+// Options of a chip.
+type Options struct {
+	// Threads is how many dies run at the same time; less than 2 means one.
+	// Results do not depend on it.
+	Threads int
+	// NewCU makes the CU id of an XCD. It sends its lines to l2 and calls done
+	// from within Step when a workgroup has ended.
+	NewCU func(xcd, id int, l2 cache.L2Port, done func(now int64, wg int)) (ComputeUnit, error)
+	// Monitor, when not nil, is given the engine and the components.
+	Monitor Monitor
+	// EveryCycle steps every CU in every cycle instead of skipping to the next
+	// cycle that can matter. It is slow, and the result is the same: a check of
+	// the CUs' answers.
+	EveryCycle bool
+}
+
+// Range is a piece of memory.
+type Range struct {
+	Base, Bytes uint64
+	Written     bool // an earlier launch wrote it: its lines are dirty
+}
+
+// Kernel is what Run runs.
+type Kernel struct {
+	Workgroups int
+	Waves      int // of a workgroup
+	// Progress, when not nil, is told the number of workgroups that have ended and
+	// the cycle, between windows and whenever the number has changed.
+	Progress func(done, total, cycle int64)
+}
+
+// Result says when things happened, in core cycles from the command processor's
+// launch message. What a launch costs before that, on the host and in the
+// firmware, is not in it.
+type Result struct {
+	// Cycles ends when the command processor knows that every XCD has finished
+	// its workgroups and written its dirty L2 lines back.
+	Cycles         int64
+	FirstWorkgroup int64 // the first one started
+	LastWorkgroup  int64 // the last one ended
+}
+
+// Chip is a GPU: XCDs, IOD and command processor.
+type Chip struct {
+	machine *configs.Machine
+	threads int
+	latency int64 // fabric, one way: the window
+	xcds    []*XCD
+	iod     *IOD
+	command *CommandProcessor
+	engines []*Engine // by die; the IOD's is the last
+	bridges []*Bridge
+	scratch []crossing
+	clock   *chipEngine
+	now     int64
+}
+
+// New builds a chip whose core runs at coreMHz. Times and bandwidths beyond the
+// L2 keep their own base, nanoseconds and bytes per second, and are converted to
+// core cycles here.
+func New(m *configs.Machine, coreMHz float64, o Options) (*Chip, error) {
+	if err := check(m, coreMHz, o); err != nil {
+		return nil, err
+	}
+	c := &Chip{machine: m, threads: max(1, o.Threads), latency: max(1, cache.CyclesOf(m.Fabric.LatencyNS, coreMHz))}
+	for range m.Chip.XCDs + 1 {
+		c.engines = append(c.engines, newEngine(coreMHz))
+	}
+	c.clock = &chipEngine{chip: c}
+	if err := c.buildIOD(coreMHz); err != nil {
+		return nil, err
+	}
+	c.buildCommand()
+	for i := range m.Chip.XCDs {
+		if err := c.buildXCD(i, coreMHz, o); err != nil {
+			return nil, err
+		}
+	}
+	if o.Monitor != nil {
+		o.Monitor.RegisterEngine(c.clock)
+		for _, comp := range c.Components() {
+			o.Monitor.RegisterComponent(comp)
+		}
+	}
+	return c, nil
+}
+
+func check(m *configs.Machine, coreMHz float64, o Options) error {
+	switch {
+	case o.NewCU == nil:
+		return fmt.Errorf("machine %s: no compute units are given", m.Name)
+	case coreMHz <= 0:
+		return fmt.Errorf("machine %s: core clock of %g MHz", m.Name, coreMHz)
+	case m.Chip.XCDs < 1 || m.Chip.XCDs > 255:
+		return fmt.Errorf("machine %s: %d XCDs; 1 to 255 are possible", m.Name, m.Chip.XCDs)
+	case m.Chip.CUsPerXCD < 1 || m.Chip.CUsPerXCD > cache.MaxCUs:
+		return fmt.Errorf("machine %s: %d CUs per XCD; 1 to %d are possible", m.Name, m.Chip.CUsPerXCD, cache.MaxCUs)
+	case m.Chip.ShaderEngines < 1 || m.Chip.ShaderEngines > m.Chip.CUsPerXCD:
+		return fmt.Errorf("machine %s: %d shader engines for %d CUs of an XCD", m.Name, m.Chip.ShaderEngines, m.Chip.CUsPerXCD)
+	}
+	_, err := shareOut(&m.Dispatch, 1, 0, 0)
+	return err
+}
+
+// lineBytes is the unit in which lines travel beyond the L2.
+func (c *Chip) lineBytes() int { return c.machine.L2.LineBytes }
+
+func (c *Chip) buildIOD(coreMHz float64) error {
+	m := c.machine
+	e := c.engines[len(c.engines)-1]
+	d := &IOD{ComponentBase: sim.NewComponentBase("GPU.IOD"), engine: e, latency: c.latency, line: c.lineBytes()}
+	d.waker = newWaker(e, d)
+	var err error
+	d.llc, err = cache.NewLLC(cache.LLCConfig{
+		Bytes: m.LLC.Bytes, LineBytes: c.lineBytes(), Ways: m.LLC.Ways, Slices: m.LLC.Slices,
+		InterleaveBytes: m.L2.InterleaveBytes,
+		LatencyCycles:   cache.CyclesOf(m.LLC.LatencyNS, coreMHz),
+		GBs:             m.LLC.GBs, CoreMHz: coreMHz,
+		MSHRsPerSlice:  m.LLC.MSHRsPerSlice,
+		AllocateOnRead: m.LLC.AllocateOnRead, AllocateOnWrite: m.LLC.AllocateOnWrite,
+		SetHash: m.LLC.SetHash, SliceHash: m.LLC.SliceHash,
+	}, cache.HBMConfig{
+		Channels: m.HBM.Stacks * m.HBM.ChannelsPerStack,
+		GBs:      m.HBM.GBs, CoreMHz: coreMHz,
+		LatencyCycles:   cache.CyclesOf(m.HBM.LatencyNS, coreMHz),
+		RowMissCycles:   cache.CyclesOf(m.HBM.RowMissNS, coreMHz),
+		BanksPerChannel: m.HBM.BanksPerChannel, RowBytes: m.HBM.RowBytes,
+		RefreshInterval: cache.CyclesOf(m.HBM.RefreshIntervalNS, coreMHz),
+		RefreshCycles:   cache.CyclesOf(m.HBM.RefreshNS, coreMHz),
+	}, d)
+	if err != nil {
+		return fmt.Errorf("machine %s: %w", m.Name, err)
+	}
+	for i := range m.Chip.XCDs {
+		p := sim.NewPort(d, portDepth, portDepth, fmt.Sprintf("GPU.IOD.Memory[%d]", i))
+		d.AddPort(fmt.Sprintf("Memory[%d]", i), p)
+		d.ports = append(d.ports, p)
+		d.links = append(d.links, cache.NewServer(m.Fabric.ReadGBs, coreMHz))
+	}
+	d.out = make([]burstSender, m.Chip.XCDs)
+	c.iod = d
+	return nil
+}
+
+func (c *Chip) buildCommand() {
+	e := c.engines[len(c.engines)-1]
+	p := &CommandProcessor{ComponentBase: sim.NewComponentBase("GPU.CommandProcessor"), latency: c.latency}
+	p.waker = newWaker(e, p)
+	for i := range c.machine.Chip.XCDs {
+		port := sim.NewPort(p, portDepth, portDepth, fmt.Sprintf("GPU.CommandProcessor.XCD[%d]", i))
+		p.AddPort(fmt.Sprintf("XCD[%d]", i), port)
+		p.ports = append(p.ports, port)
+	}
+	c.command = p
+}
+
+func (c *Chip) buildXCD(i int, coreMHz float64, o Options) error {
+	m := c.machine
+	name := fmt.Sprintf("GPU.XCD[%d]", i)
+	x := &XCD{
+		ComponentBase: sim.NewComponentBase(name), index: i, engine: c.engines[i],
+		link: cache.NewServer(m.Fabric.WriteGBs, coreMHz), latency: c.latency,
+		reqBytes: m.Fabric.RequestBytes, everyCycle: o.EveryCycle, launchAt: cache.Never,
+	}
+	x.waker = newWaker(x.engine, x)
+	var err error
+	x.l2, err = cache.NewTCC(cache.TCCConfig{
+		Bytes: m.L2.Bytes, LineBytes: m.L2.LineBytes, Ways: m.L2.Ways, Channels: m.L2.Channels,
+		ReadBytesPerCycle: m.L2.ReadBytesPerCycle, WriteBytesPerCycle: m.L2.WriteBytesPerCycle,
+		HitLatencyCycles: m.L2.HitLatencyCycles, WriteAckCycles: m.L2.WriteBackLatencyCycles,
+		MSHRsPerChannel: m.L2.MSHRsPerChannel, QueueEntries: m.L2.QueueEntries,
+		InterleaveBytes: m.L2.InterleaveBytes, SetHash: m.L2.SetHash, ChannelHash: m.L2.ChannelHash,
+	}, x)
+	if err != nil {
+		return fmt.Errorf("machine %s: %w", m.Name, err)
+	}
+	for id := range m.Chip.CUsPerXCD {
+		cu, err := o.NewCU(i, id, x, func(now int64, _ int) { x.workgroupDone(id, now) })
+		if err != nil {
+			return fmt.Errorf("machine %s: %s: CU %d: %w", m.Name, name, id, err)
+		}
+		f, _ := cu.(Failer)
+		x.cus = append(x.cus, cu)
+		x.failers = append(x.failers, f)
+	}
+	x.wakes = newWakeQueue(len(x.cus))
+	x.dispatch = newDispatcher(&m.Dispatch, x.cus, m.Chip.ShaderEngines)
+	x.memory = sim.NewPort(x, portDepth, portDepth, name+".Memory")
+	x.control = sim.NewPort(x, portDepth, portDepth, name+".Control")
+	x.AddPort("Memory", x.memory)
+	x.AddPort("Control", x.control)
+	c.xcds = append(c.xcds, x)
+
+	n := m.Chip.XCDs
+	c.bridges = append(c.bridges,
+		newBridge(fmt.Sprintf("GPU.Fabric[%d]", i), x.memory, c.iod.ports[i], i, n),
+		newBridge(fmt.Sprintf("GPU.ControlLink[%d]", i), x.control, c.command.ports[i], i, n+1))
+	x.out = burstSender{port: x.memory, dst: c.iod.ports[i].AsRemote()}
+	x.commander = c.command.ports[i].AsRemote()
+	c.iod.out[i] = burstSender{port: c.iod.ports[i], dst: x.memory.AsRemote()}
+	c.command.remotes = append(c.command.remotes, x.control.AsRemote())
+	return nil
+}
+
+// Engine returns an Akita engine for the whole chip: its time, and pausing.
+func (c *Chip) Engine() sim.Engine { return c.clock }
+
+// Components returns the chip's Akita components, for hooks and tracers.
+func (c *Chip) Components() []sim.Component {
+	comps := []sim.Component{c.command, c.iod}
+	for _, x := range c.xcds {
+		comps = append(comps, x)
+	}
+	return comps
+}
+
+// Engines returns the engines of the dies: XCDs, then the IOD.
+func (c *Chip) Engines() []*Engine { return c.engines }
+
+// Connections returns the bridges between the dies, for hooks.
+func (c *Chip) Connections() []sim.Connection {
+	var s []sim.Connection
+	for _, b := range c.bridges {
+		s = append(s, b)
+	}
+	return s
+}
+
+// WarmLLC places memory in the LLC as an earlier launch of the same kernel would
+// have left it: the ranges in order, each in order of its addresses, so that the
+// last lines touched are the most recently used. The published figures are
+// taken after 500 warm-up launches.
+func (c *Chip) WarmLLC(ranges []Range) {
+	line := uint64(c.lineBytes())
+	for _, r := range ranges {
+		for a := r.Base &^ (line - 1); a < r.Base+r.Bytes; a += line {
+			c.iod.llc.Warm(a, r.Written)
+		}
+	}
+}
+
+// Run runs a kernel to its end. The L2 is empty before and after, the LLC keeps
+// what it has. Counts are reset first. A chip that has returned an error cannot
+// be used again.
+func (c *Chip) Run(ctx context.Context, k Kernel) (Result, error) {
+	if k.Workgroups < 1 || k.Waves < 1 {
+		return Result{}, fmt.Errorf("a launch of %d workgroups of %d waves", k.Workgroups, k.Waves)
+	}
+	c.resetStats()
+	var lists []workList
+	for i, x := range c.xcds {
+		x.dispatch.finished = 0
+		l, err := shareOut(&c.machine.Dispatch, len(c.xcds), i, k.Workgroups)
+		if err != nil {
+			return Result{}, err
+		}
+		lists = append(lists, l)
+	}
+	start := c.now
+	c.command.begin(start, lists, k.Waves)
+	if err := c.runWindows(ctx, k); err != nil {
+		return Result{}, err
+	}
+	r := Result{Cycles: c.command.endAt - start, FirstWorkgroup: cache.Never}
+	for _, x := range c.xcds {
+		if x.dispatch.list.count > 0 {
+			r.FirstWorkgroup = min(r.FirstWorkgroup, x.firstWave-start)
+			r.LastWorkgroup = max(r.LastWorkgroup, x.lastEnd-start)
+		}
+	}
+	c.now = max(c.now, c.command.endAt)
+	return r, nil
+}
+
+// finished returns the number of workgroups that have ended.
+func (c *Chip) finished() int {
+	n := 0
+	for _, x := range c.xcds {
+		n += x.dispatch.finished
+	}
+	return n
+}
+
+// deadlock describes a chip in which nothing will ever happen again.
+func (c *Chip) deadlock(k Kernel) error {
+	var b strings.Builder
+	for _, x := range c.xcds {
+		if x.busy() {
+			b.WriteString(x.dump())
+		}
+	}
+	return fmt.Errorf("deadlock after %d of %d workgroups: nothing is pending in any die\n%s", c.finished(), k.Workgroups, strings.TrimRight(b.String(), "\n"))
+}

@@ -1,0 +1,134 @@
+package xcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/sarchlab/akita/v4/sim"
+
+	"github.com/whisker-sim/whisker/cache"
+)
+
+// runWindows runs all dies, window by window, until the kernel has completed. A
+// window begins at the earliest event of any die, so idle time costs nothing.
+func (c *Chip) runWindows(ctx context.Context, k Kernel) error {
+	p := newPool(c.engines, c.threads)
+	defer p.close()
+	told := -1
+	for c.command.waiting > 0 {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("stopped after %d of %d workgroups: %w", c.finished(), k.Workgroups, err)
+		}
+		c.clock.gate.wait()
+		start := cache.Never
+		for _, e := range c.engines {
+			start = min(start, e.next())
+		}
+		if start == cache.Never {
+			return c.deadlock(k)
+		}
+		c.clock.now.Store(start)
+		c.now = start + c.latency
+		if err := p.run(c.now); err != nil {
+			return err
+		}
+		var err error
+		if c.scratch, err = exchange(c.bridges, c.scratch); err != nil {
+			return err
+		}
+		if k.Progress != nil {
+			if n := c.finished(); n != told {
+				told = n
+				k.Progress(int64(n), int64(k.Workgroups), c.now)
+			}
+		}
+	}
+	return nil
+}
+
+// pool runs the dies of a window on several threads. Dies share nothing within
+// a window, so which thread takes which die has no effect.
+type pool struct {
+	engines []*Engine
+	errs    []error
+	next    atomic.Int64
+	end     int64
+	start   []chan struct{}
+	wait    sync.WaitGroup
+}
+
+func newPool(engines []*Engine, threads int) *pool {
+	p := &pool{engines: engines, errs: make([]error, len(engines))}
+	for range min(threads, len(engines)) - 1 {
+		ch := make(chan struct{})
+		p.start = append(p.start, ch)
+		go func() {
+			for range ch {
+				p.work()
+				p.wait.Done()
+			}
+		}()
+	}
+	return p
+}
+
+func (p *pool) close() {
+	for _, ch := range p.start {
+		close(ch)
+	}
+}
+
+// run runs every die up to cycle end. Of several errors it returns that of the
+// first die.
+func (p *pool) run(end int64) error {
+	p.end = end
+	p.next.Store(0)
+	p.wait.Add(len(p.start))
+	for _, ch := range p.start {
+		ch <- struct{}{}
+	}
+	p.work()
+	p.wait.Wait()
+	return errors.Join(p.errs...)
+}
+
+func (p *pool) work() {
+	for {
+		i := int(p.next.Add(1)) - 1
+		if i >= len(p.engines) {
+			return
+		}
+		p.errs[i] = p.engines[i].RunUntil(p.end)
+	}
+}
+
+// chipEngine is the chip as one Akita engine: what a monitor watches, pauses and
+// continues. A chip is run by Chip.Run only.
+type chipEngine struct {
+	sim.HookableBase
+	chip *Chip
+	now  atomic.Int64 // cycle; read by the monitor's goroutine
+	gate pauseGate
+}
+
+// CurrentTime returns the beginning of the window being run.
+func (e *chipEngine) CurrentTime() sim.VTimeInSec {
+	return e.chip.engines[0].seconds(e.now.Load())
+}
+
+// Schedule puts an event on the IOD's engine.
+func (e *chipEngine) Schedule(ev sim.Event) {
+	e.chip.engines[len(e.chip.engines)-1].Schedule(ev)
+}
+
+// Run returns at once: a kernel is started by Chip.Run.
+func (e *chipEngine) Run() error { return nil }
+
+// Pause stops the chip at the end of the current window.
+func (e *chipEngine) Pause() { e.gate.pause() }
+
+// Continue undoes Pause.
+func (e *chipEngine) Continue() { e.gate.open() }
