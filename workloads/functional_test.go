@@ -1,0 +1,149 @@
+package workloads
+
+import (
+	"testing"
+
+	"github.com/whisker-sim/whisker/isa"
+)
+
+// runGroups runs every workgroup for values, each wave up to the next barrier
+// in turn.
+func runGroups(t *testing.T, b *Built) {
+	t.Helper()
+	l := b.Launch
+	k, mem := l.Kernel, l.Memory
+	if err := isa.CheckRegisters(k); err != nil {
+		t.Fatal(err)
+	}
+	args := mem.Alloc("arguments", uint64(len(l.Kernarg)))
+	mem.Write(args, l.Kernarg)
+	for wg := range l.NumWorkgroups() {
+		lds := make([]byte, k.LDSBytes)
+		waves := make([]*isa.State, k.Waves())
+		for w := range waves {
+			s := &isa.State{CPU: k.CPU, Mode: isa.DefaultMode, VGPR: make([]isa.VReg, k.VGPRs),
+				AGPR: make([]isa.VReg, k.AGPRs), LDS: lds, Mem: mem}
+			s.SGPR[0], s.SGPR[1], s.SGPR[2] = uint32(args), uint32(args>>32), uint32(wg)
+			s.SetExec(^uint64(0))
+			for lane := range isa.Lanes {
+				s.VGPR[0][lane] = uint32(w*isa.Lanes + lane)
+			}
+			waves[w] = s
+		}
+		for ended := 0; ended == 0; {
+			for w, s := range waves {
+				for at := -1; !s.Ended && (at < 0 || k.Insts[at].Op != isa.S_BARRIER); {
+					at = s.PC
+					if err := isa.Exec(k, &k.Insts[at], s); err != nil {
+						t.Fatalf("workgroup %d wave %d: %v", wg, w, err)
+					}
+				}
+				if s.Ended {
+					ended++
+				}
+			}
+			if ended != 0 && ended != len(waves) {
+				t.Fatalf("workgroup %d: %d waves ended while the others wait at a barrier", wg, ended)
+			}
+		}
+	}
+}
+
+func check(t *testing.T, cpu isa.CPU, s Spec) float64 {
+	t.Helper()
+	b := build(t, cpu, s)
+	b.FillInputs()
+	runGroups(t, b)
+	e, err := b.Verify()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// Limits of the check: half a unit of the last place of the stored element
+// (2^-8 of bf16, 2^-11 of fp16) and a little for the order of summation.
+const (
+	bf16Limit = 0x1p-8 * 1.01
+	fp16Limit = 0x1p-11 * 1.01
+)
+
+// Every form computes the product, over several workgroups and a remap whose
+// divisors are no powers of two.
+func TestEveryFormComputes(t *testing.T) {
+	for _, i := range List() {
+		m, n, err := OneRound(i.Tile, 6)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := Spec{M: m, N: n, K: 256, Tile: i.Tile, Schedule: i.Schedule, W: 3, C: 1, XCDs: 3, Seed: 7}
+		if e := check(t, i.CPU, s); e > bf16Limit {
+			t.Errorf("%s %s %s: error %g", i.CPU, i.Schedule, i.Tile, e)
+		}
+	}
+	for _, f := range []struct {
+		cpu   isa.CPU
+		sched string
+	}{{isa.GFX950, PingPong8}, {isa.GFX942, PingPong8}, {isa.GFX950, Interleave4}} {
+		s := Spec{M: 128, N: 128, K: 384, Tile: "128x128", Schedule: f.sched, DType: "fp16", W: -1, C: -1}
+		if e := check(t, f.cpu, s); e > fp16Limit {
+			t.Errorf("%s %s fp16: error %g", f.cpu, f.sched, e)
+		}
+	}
+}
+
+// The default forms at 512 cubed, with the tile of the large sizes.
+func TestComputes512(t *testing.T) {
+	for _, cpu := range []isa.CPU{isa.GFX950, isa.GFX942} {
+		s := Spec{M: 512, N: 512, K: 512, Tile: "256x256", W: -1, C: -1, Seed: 1}
+		if e := check(t, cpu, s); e > bf16Limit {
+			t.Errorf("%s: error %g", cpu, e)
+		}
+	}
+}
+
+// A kernel that reads LDS without the swizzle computes something else.
+func TestBrokenSwizzleIsWrong(t *testing.T) {
+	for _, i := range List() {
+		m, n, _ := OneRound(i.Tile, 1)
+		s := Spec{M: m, N: n, K: 256, Tile: i.Tile, Schedule: i.Schedule, Break: "swizzle"}
+		if e := check(t, i.CPU, s); e < 0.1 {
+			t.Errorf("%s %s %s: error is only %g", i.CPU, i.Schedule, i.Tile, e)
+		}
+	}
+}
+
+// Verify refuses to compare what was never computed, and sees a wrong element.
+func TestVerifySees(t *testing.T) {
+	s := Spec{M: 128, N: 128, K: 256, Tile: "128x128"}
+	b := build(t, isa.GFX950, s)
+	if _, err := b.Verify(); err == nil {
+		t.Error("verified without inputs")
+	}
+	b.FillInputs()
+	runGroups(t, b)
+	if e, _ := b.Verify(); e > bf16Limit {
+		t.Fatalf("error %g", e)
+	}
+	c := b.Launch.Memory.Regions()[2]
+	for _, wrong := range []uint32{0x42424242, 0x7fc07fc0} { // another value; not a number
+		old := b.Launch.Memory.Load32(c.Base + 4096)
+		b.Launch.Memory.Store32(c.Base+4096, wrong)
+		if e, _ := b.Verify(); !(e > 1e-2) {
+			t.Errorf("%#x in C goes unseen: error %g", wrong, e)
+		}
+		b.Launch.Memory.Store32(c.Base+4096, old)
+	}
+}
+
+func TestHalfRoundTrip(t *testing.T) {
+	for h := range 1 << 16 {
+		v := fp16Value(uint16(h))
+		if v-v != 0 { // infinite or not a number: not made by the inputs
+			continue
+		}
+		if got := fp16Bits(float32(v)); got != uint16(h) {
+			t.Fatalf("fp16 %#x = %g rounds back to %#x", h, v, got)
+		}
+	}
+}
