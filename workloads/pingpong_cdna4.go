@@ -136,6 +136,12 @@ func (p *pingpong) prologue() {
 // lgkmcnt to reach before the barrier, -1 for none; late says whether all reads
 // are awaited after it.
 func (p *pingpong) memory(name string, reads func(), f *fill, buf, vm, early int, late bool) {
+	p.transfers(name, reads, f, buf)
+	p.meet(vm, early, late)
+}
+
+// transfers emits the first half of a memory cluster: LDS reads and fills.
+func (p *pingpong) transfers(name string, reads func(), f *fill, buf int) {
 	p.Cluster(name, "memory")
 	if f != nil {
 		p.SetM0(f.lds[buf][0])
@@ -151,6 +157,10 @@ func (p *pingpong) memory(name string, reads func(), f *fill, buf, vm, early int
 		}
 		f.advance(p.Builder, kBytes)
 	}
+}
+
+// meet emits the second half: waits and the barrier.
+func (p *pingpong) meet(vm, early int, late bool) {
 	if vm >= 0 {
 		p.WaitVM(vm)
 	}
@@ -198,11 +208,12 @@ func (p *pingpong) loop() {
 	p.compute("c5", 0, 1)
 	p.memory("m6", func() { p.readA(1, 1) }, &p.fA[0], 1, -1, -1, true)
 	p.compute("c6", 1, 0)
-	p.memory("m7", nil, &p.fB[1], 1, 3*n, -1, false)
-	// SCC survives the matrix instructions, so that the loop ends in one
-	// branch.
+	// Count here: SCC survives the matrix instructions, so that the loop ends
+	// in one branch.
+	p.transfers("m7", nil, &p.fB[1], 1)
 	p.SOP2(isa.S_SUB_U32, p.iterate, p.iterate, Imm(1))
 	p.SOPC(isa.S_CMP_LG_U32, p.iterate, Imm(0))
+	p.meet(3*n, -1, false)
 	p.compute("c7", 1, 1)
 	p.Branch(isa.S_CBRANCH_SCC1, top)
 	p.built.LoopEnd = len(p.insts)
