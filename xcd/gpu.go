@@ -28,7 +28,6 @@ type GPUOptions struct {
 
 // GPUResult is what a run did, all dies added up.
 type GPUResult struct {
-	Cycles    int64 // of the launch, without the overhead of launching
 	Timing    Result
 	CU        cu.Stats
 	TCP       cache.TCPStats
@@ -93,13 +92,10 @@ func NewGPU(m *configs.Machine, mhz float64, l *isa.Launch, o GPUOptions) (*GPU,
 	return g, nil
 }
 
-// Run simulates the launch to its end.
-func (g *GPU) Run() (*GPUResult, error) { return g.RunContext(context.Background()) }
-
-// RunContext simulates the launch to its end, or until ctx is done. Akita's
+// Run simulates the launch to its end, or until ctx is done. Akita's
 // monitor, when asked for, serves meanwhile on all interfaces and prints its
 // address on standard error.
-func (g *GPU) RunContext(ctx context.Context) (*GPUResult, error) {
+func (g *GPU) Run(ctx context.Context) (*GPUResult, error) {
 	if g.monitor != nil {
 		if g.notices != nil {
 			fmt.Fprintln(g.notices, "the monitor listens on all interfaces of this machine, without a password")
@@ -116,7 +112,7 @@ func (g *GPU) RunContext(ctx context.Context) (*GPUResult, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kernel %s: %w", g.prog.Kernel.Name, err)
 	}
-	r := &GPUResult{Cycles: timing.Cycles, Timing: timing, Memory: g.chip.Stats(), Occupancy: g.prog.Occ}
+	r := &GPUResult{Timing: timing, Memory: g.chip.Stats(), Occupancy: g.prog.Occ}
 	r.CU.Inst = make([]cu.InstStats, len(g.prog.Kernel.Insts))
 	for i := range g.stats {
 		r.CU.Merge(&g.stats[i])

@@ -46,8 +46,8 @@ func (d *IOD) Handle(e sim.Event) error {
 // Reply implements cache.LLCClient: a line leaves for an XCD.
 func (d *IOD) Reply(now int64, xcd int, id uint32) {
 	depart := d.links[xcd].Claim(now, d.line)
-	d.fabric.FabricReadBytes += uint64(d.line)
-	d.fabric.FabricQueueCycles += uint64(depart - now)
+	d.fabric.ReadBytes += uint64(d.line)
+	d.fabric.QueueCycles += uint64(depart - now)
 	d.out[xcd].add(now, BurstLine{Depart: depart, ID: id, Bytes: uint16(d.line), Kind: LineFill})
 }
 

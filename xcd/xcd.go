@@ -146,7 +146,7 @@ func (x *XCD) finish(now int64) {
 	x.l2.Flush(now)
 	x.out.flush(now)
 	depart := x.link.Claim(now, x.reqBytes)
-	x.fabric.FabricRequestBytes += uint64(x.reqBytes)
+	x.fabric.RequestBytes += uint64(x.reqBytes)
 	send(x.control, x.commander, &Control{Kind: ControlComplete, Sent: now, Arrive: depart + x.latency}, 0)
 }
 
@@ -173,17 +173,17 @@ func (x *XCD) WriteAcked(now int64, cu int, tag uint32) {
 // Fetch implements cache.TCCClient: a request takes RequestBytes of the link.
 func (x *XCD) Fetch(now int64, line uint64, id uint32) {
 	depart := x.link.Claim(now, x.reqBytes)
-	x.fabric.FabricRequestBytes += uint64(x.reqBytes)
-	x.fabric.FabricQueueCycles += uint64(depart - now)
+	x.fabric.RequestBytes += uint64(x.reqBytes)
+	x.fabric.QueueCycles += uint64(depart - now)
 	x.out.add(now, BurstLine{Address: line, Depart: depart, ID: id, Kind: LineRead})
 }
 
 // WriteBack implements cache.TCCClient.
 func (x *XCD) WriteBack(now int64, line uint64, bytes int) {
 	depart := x.link.Claim(now, x.reqBytes+bytes)
-	x.fabric.FabricRequestBytes += uint64(x.reqBytes)
-	x.fabric.FabricWriteBytes += uint64(bytes)
-	x.fabric.FabricQueueCycles += uint64(depart - now)
+	x.fabric.RequestBytes += uint64(x.reqBytes)
+	x.fabric.WriteBytes += uint64(bytes)
+	x.fabric.QueueCycles += uint64(depart - now)
 	x.out.add(now, BurstLine{Address: line, Depart: depart, Bytes: uint16(bytes), Kind: LineWrite})
 }
 
