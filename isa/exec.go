@@ -59,7 +59,7 @@ func unsupported(k *Kernel, in *Inst, why string) error {
 		why = ": " + why
 	}
 	return fmt.Errorf("isa: %v: %w for %s at pc %#x (kernel %s)%s",
-		k.CPU, ErrUnsupported, in.Op, in.PC, k.Name, why)
+		k.CPU, ErrUnsupported, in.Text(k.CPU), in.PC, k.Name, why)
 }
 
 // CheckRegisters reports the first instruction that names a register which the
@@ -84,7 +84,7 @@ func CheckRegisters(k *Kernel) error {
 			}
 			if end > limit {
 				return fmt.Errorf("isa: kernel %s: %s at pc %#x names %s %d, but the kernel has %d",
-					k.Name, in.Op, in.PC, file, end-1, limit)
+					k.Name, in.Text(k.CPU), in.PC, file, end-1, limit)
 			}
 		}
 	}

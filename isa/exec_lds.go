@@ -258,6 +258,7 @@ func (s *State) laneMove(in *Inst, from func(lane int) int) error {
 	src := *s.vreg(in.Src[0].Reg)
 	d := s.vreg(in.Dst.Reg)
 	exec := s.Exec()
+	s.Access.Lanes = 0 // the crossbar touches no memory
 	for e := exec; e != 0; {
 		l := nextLane(&e)
 		n := from(l)
@@ -273,6 +274,7 @@ func execBPermute(_ *Kernel, in *Inst, s *State) error {
 	addr, src := *s.vreg(in.Src[0].Reg), *s.vreg(in.Src[1].Reg)
 	d := s.vreg(in.Dst.Reg)
 	exec := s.Exec()
+	s.Access.Lanes = 0 // the crossbar touches no memory
 	for e := exec; e != 0; {
 		l := nextLane(&e)
 		n := (addr[l] + uint32(in.Offset)) / 4 % Lanes
@@ -288,6 +290,7 @@ func execPermute(_ *Kernel, in *Inst, s *State) error {
 	addr, src := s.vreg(in.Src[0].Reg), s.vreg(in.Src[1].Reg)
 	var t VReg
 	exec := s.Exec()
+	s.Access.Lanes = 0 // the crossbar touches no memory
 	for e := exec; e != 0; {
 		l := nextLane(&e)
 		t[(addr[l]+uint32(in.Offset))/4%Lanes] = src[l]

@@ -368,7 +368,7 @@ func (s *State) accessError(k *Kernel, in *Inst, lane int, addr uint64, n int) e
 		near = fmt.Sprintf("; the nearest allocation is %q [%#x, %#x)", r.Name, r.Base, r.Base+r.Size)
 	}
 	return fmt.Errorf("isa: kernel %s: %s at pc %#x: workgroup %v wave %d lane %d: access of %d bytes at %#x is %w%s",
-		k.Name, in.Op, in.PC, s.Info.Workgroup, s.Info.WaveInWG, lane, n, addr, ErrOutOfBounds, near)
+		k.Name, in.Text(k.CPU), in.PC, s.Info.Workgroup, s.Info.WaveInWG, lane, n, addr, ErrOutOfBounds, near)
 }
 
 // nearest is the allocation whose bounds lie closest to addr.

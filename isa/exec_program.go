@@ -73,7 +73,7 @@ func branch(taken func(*State) bool) execFunc {
 
 func takeBranch(k *Kernel, in *Inst, s *State) error {
 	if in.Target < 0 || int(in.Target) >= len(k.Insts) {
-		return fmt.Errorf("isa: kernel %s: %s at pc %#x branches outside the code", k.Name, in.Op, in.PC)
+		return fmt.Errorf("isa: kernel %s: %s at pc %#x branches outside the code", k.Name, in.Text(k.CPU), in.PC)
 	}
 	s.PC = int(in.Target)
 	return nil
@@ -83,11 +83,11 @@ func takeBranch(k *Kernel, in *Inst, s *State) error {
 // make are byte offsets from the kernel entry.
 func setPC(k *Kernel, in *Inst, s *State, to uint64) error {
 	if to>>32 != 0 {
-		return fmt.Errorf("isa: kernel %s: %s at pc %#x goes to %#x, outside the code", k.Name, in.Op, in.PC, to)
+		return fmt.Errorf("isa: kernel %s: %s at pc %#x goes to %#x, outside the code", k.Name, in.Text(k.CPU), in.PC, to)
 	}
 	i, err := k.At(uint32(to))
 	if err != nil {
-		return fmt.Errorf("%w (from %s at pc %#x)", err, in.Op, in.PC)
+		return fmt.Errorf("%w (from %s at pc %#x)", err, in.Text(k.CPU), in.PC)
 	}
 	s.PC = i
 	return nil

@@ -1,0 +1,223 @@
+// Package emu runs kernels for their values alone, as fast as it can, and
+// checks the waits and barriers that a timing model would take on trust.
+package emu
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/whisker-sim/whisker/isa"
+)
+
+// ErrDeadlock is wrapped by the error of a workgroup that stops making progress.
+var ErrDeadlock = errors.New("deadlock")
+
+// ErrHazard is wrapped by the error of a read or overwrite that no wait covers.
+var ErrHazard = errors.New("missing wait")
+
+// DefaultMaxInsts is how many instructions a workgroup may run without a store,
+// a barrier or a wave's end before it counts as deadlocked.
+const DefaultMaxInsts = 50_000_000
+
+// quantum is how many instructions a wave runs before the next one's turn.
+const quantum = 4096
+
+// Options say how to run.
+type Options struct {
+	Check    bool   // report reads and overwrites that no wait or barrier covers
+	MaxInsts uint64 // instructions of a workgroup without progress; 0 means DefaultMaxInsts
+}
+
+// Stats count what ran.
+type Stats struct {
+	Workgroups, Waves uint64
+	Insts             uint64 // wave instructions
+	ByUnit            [isa.NumUnits]uint64
+	Barriers          uint64 // barrier releases
+	FLOPs             uint64 // of matrix instructions
+}
+
+// Run executes every workgroup of a launch, one after another, with the waves
+// of a workgroup taking turns. Workgroups that wait for later ones deadlock
+// here. Memory holds the results when it returns.
+//
+// With Options.Check, an instruction that reads or overwrites a register whose
+// load no s_waitcnt covers is an error wrapping ErrHazard, as is LDS data used
+// across waves without the writer's wait and a barrier after it.
+func Run(l *isa.Launch, o Options) (Stats, error) {
+	r, err := newRunner(l, o)
+	if err != nil {
+		return Stats{}, err
+	}
+	for i := range l.NumWorkgroups() {
+		if err := r.workgroup(l.WorkgroupID(i)); err != nil {
+			return r.stats, err
+		}
+	}
+	return r.stats, nil
+}
+
+// runner holds what the workgroups of one launch share.
+type runner struct {
+	l       *isa.Launch
+	k       *isa.Kernel
+	o       Options
+	code    []code
+	kernarg uint64
+	stats   Stats
+
+	waves   []wave
+	lds     []byte
+	shadow  shadow
+	idle    uint64 // instructions since the last progress
+	wgID    [3]int
+	barrier int // waves at the barrier
+	live    int
+}
+
+// wave is one wave of the running workgroup.
+type wave struct {
+	s       isa.State
+	waiting bool // at the barrier
+	epoch   int  // barriers passed
+	track   tracker
+}
+
+func newRunner(l *isa.Launch, o Options) (*runner, error) {
+	k := l.Kernel
+	if len(k.Insts) == 0 {
+		return nil, fmt.Errorf("emu: kernel %s has no instructions", k.Name)
+	}
+	if err := isa.CheckRegisters(k); err != nil {
+		return nil, err
+	}
+	if o.MaxInsts == 0 {
+		o.MaxInsts = DefaultMaxInsts
+	}
+	r := &runner{l: l, k: k, o: o, code: analyse(k)}
+	r.kernarg = l.Memory.Alloc("kernarg", uint64(max(len(l.Kernarg), 16)))
+	l.Memory.Write(r.kernarg, l.Kernarg)
+	r.waves = make([]wave, k.Waves())
+	r.lds = make([]byte, k.LDSBytes)
+	r.shadow.init(k.LDSBytes)
+	return r, nil
+}
+
+func (r *runner) workgroup(id [3]int) error {
+	r.wgID, r.idle, r.barrier, r.live = id, 0, 0, len(r.waves)
+	clear(r.lds)
+	r.shadow.reset()
+	for i := range r.waves {
+		w := &r.waves[i]
+		isa.Init(r.k, r.l, id, i, r.kernarg, &w.s)
+		w.s.LDS, w.s.Mem = r.lds, r.l.Memory
+		w.waiting, w.epoch = false, 0
+		w.track.reset()
+	}
+	r.stats.Workgroups++
+	r.stats.Waves += uint64(len(r.waves))
+	for r.live > 0 {
+		for i := range r.waves {
+			if err := r.turn(i); err != nil {
+				return err
+			}
+		}
+		if r.idle > r.o.MaxInsts {
+			return r.deadlock()
+		}
+	}
+	return nil
+}
+
+// turn runs wave i until it ends, reaches a barrier or uses up its quantum.
+func (r *runner) turn(i int) error {
+	w := &r.waves[i]
+	for n := 0; n < quantum && !w.waiting && !w.s.Ended; n++ {
+		if err := r.step(i, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *runner) step(i int, w *wave) error {
+	pc := w.s.PC
+	if pc >= len(r.k.Insts) {
+		return fmt.Errorf("emu: kernel %s: workgroup %v wave %d runs past the last instruction", r.k.Name, r.wgID, i)
+	}
+	in, c := &r.k.Insts[pc], &r.code[pc]
+	if r.o.Check {
+		if err := r.checkRegisters(i, w, pc, c); err != nil {
+			return err
+		}
+	}
+	if err := isa.Exec(r.k, in, &w.s); err != nil {
+		return err
+	}
+	r.stats.Insts++
+	r.stats.ByUnit[c.class.Unit]++
+	r.stats.FLOPs += uint64(c.class.FLOPs)
+	r.idle++
+	if r.o.Check {
+		if err := r.afterExec(i, w, pc, c); err != nil {
+			return err
+		}
+	}
+	switch {
+	case c.class.Store || c.class.LDSDMA:
+		r.idle = 0
+	case in.Op == isa.S_BARRIER:
+		w.waiting = true
+		r.barrier++
+		r.release()
+	case w.s.Ended:
+		r.live--
+		r.idle = 0
+		r.release() // an ended wave no longer counts at the barrier
+	}
+	return nil
+}
+
+// release opens the barrier when all waves that have not ended are there.
+func (r *runner) release() {
+	if r.live == 0 || r.barrier < r.live {
+		return
+	}
+	r.barrier, r.idle = 0, 0
+	r.stats.Barriers++
+	for i := range r.waves {
+		if w := &r.waves[i]; w.waiting {
+			w.waiting = false
+			w.epoch++
+		}
+	}
+}
+
+// deadlock says what each wave waits for.
+func (r *runner) deadlock() error {
+	var b strings.Builder
+	for i := range r.waves {
+		w := &r.waves[i]
+		state, pc := "running", w.s.PC
+		switch {
+		case w.s.Ended:
+			fmt.Fprintf(&b, "\n  wave %d: ended", i)
+			continue
+		case w.waiting:
+			state, pc = fmt.Sprintf("at a barrier with %d of %d waves", r.barrier, r.live), pc-1
+		}
+		fmt.Fprintf(&b, "\n  wave %d: %s, %s", i, state, r.at(pc))
+	}
+	return fmt.Errorf("emu: kernel %s: workgroup %v: %w: %d instructions without a store, a barrier or a wave's end%s",
+		r.k.Name, r.wgID, ErrDeadlock, r.idle, b.String())
+}
+
+// at names an instruction in a message.
+func (r *runner) at(pc int) string {
+	if pc >= len(r.k.Insts) {
+		return "past the last instruction"
+	}
+	in := &r.k.Insts[pc]
+	return fmt.Sprintf("`%s` at pc %#x", in.Text(r.k.CPU), in.PC)
+}
