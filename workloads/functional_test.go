@@ -1,51 +1,21 @@
 package workloads
 
 import (
+	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/whisker-sim/whisker/isa"
+	"github.com/whisker-sim/whisker/isa/emu"
 )
 
-// runGroups runs every workgroup for values, each wave up to the next barrier
-// in turn.
+// runGroups runs every workgroup for values, with the check that waits and
+// barriers cover every use of a load.
 func runGroups(t *testing.T, b *Built) {
 	t.Helper()
-	l := b.Launch
-	k, mem := l.Kernel, l.Memory
-	if err := isa.CheckRegisters(k); err != nil {
+	if _, err := emu.Run(b.Launch, emu.Options{Check: true}); err != nil {
 		t.Fatal(err)
-	}
-	args := mem.Alloc("arguments", uint64(len(l.Kernarg)))
-	mem.Write(args, l.Kernarg)
-	for wg := range l.NumWorkgroups() {
-		lds := make([]byte, k.LDSBytes)
-		waves := make([]*isa.State, k.Waves())
-		for w := range waves {
-			s := &isa.State{CPU: k.CPU, Mode: isa.DefaultMode, VGPR: make([]isa.VReg, k.VGPRs),
-				AGPR: make([]isa.VReg, k.AGPRs), LDS: lds, Mem: mem}
-			s.SGPR[0], s.SGPR[1], s.SGPR[2] = uint32(args), uint32(args>>32), uint32(wg)
-			s.SetExec(^uint64(0))
-			for lane := range isa.Lanes {
-				s.VGPR[0][lane] = uint32(w*isa.Lanes + lane)
-			}
-			waves[w] = s
-		}
-		for ended := 0; ended == 0; {
-			for w, s := range waves {
-				for at := -1; !s.Ended && (at < 0 || k.Insts[at].Op != isa.S_BARRIER); {
-					at = s.PC
-					if err := isa.Exec(k, &k.Insts[at], s); err != nil {
-						t.Fatalf("workgroup %d wave %d: %v", wg, w, err)
-					}
-				}
-				if s.Ended {
-					ended++
-				}
-			}
-			if ended != 0 && ended != len(waves) {
-				t.Fatalf("workgroup %d: %d waves ended while the others wait at a barrier", wg, ended)
-			}
-		}
 	}
 }
 
@@ -109,6 +79,33 @@ func TestBrokenSwizzleIsWrong(t *testing.T) {
 		s := Spec{M: m, N: n, K: 256, Tile: i.Tile, Schedule: i.Schedule, Break: "swizzle"}
 		if e := check(t, i.CPU, s); e < 0.1 {
 			t.Errorf("%s %s %s: error is only %g", i.CPU, i.Schedule, i.Tile, e)
+		}
+	}
+}
+
+// A kernel without one of its waits is refused, and the message names the
+// instruction that used the data and the load that owed it.
+func TestDroppedWaitIsRefused(t *testing.T) {
+	s := Spec{M: 256, N: 256, K: 512, Tile: "256x256", W: -1, C: -1}
+	for _, c := range []struct {
+		cpu        isa.CPU
+		cluster    string
+		vm         int // noVM: the lgkmcnt wait
+		use, owing string
+	}{
+		{isa.GFX950, "m1", noVM, "v_mfma_f32_16x16x32_bf16", "ds_read_b128"},
+		{isa.GFX950, "m3", 6, "ds_read_b128", "buffer_load_dwordx4"},
+		{isa.GFX950, "m7", 6, "ds_read_b128", "buffer_load_dwordx4"},
+		{isa.GFX950, "m2", 10, "ds_read_b128", "buffer_load_dwordx4"},
+		{isa.GFX942, "m1", noVM, "v_mfma_f32_16x16x16_bf16", "ds_read_b64"},
+		{isa.GFX942, "m3", 0, "ds_write_b64", "buffer_load_dwordx4"},
+	} {
+		s.Break = ""
+		s.Break = fmt.Sprintf("wait:%d", waitIn(t, build(t, c.cpu, s), c.cluster, c.vm))
+		b := build(t, c.cpu, s)
+		_, err := emu.Run(b.Launch, emu.Options{Check: true})
+		if !errors.Is(err, emu.ErrHazard) || !strings.Contains(err.Error(), c.use) || !strings.Contains(err.Error(), c.owing) {
+			t.Errorf("%s without the wait of %s: error %v, want a hazard that names %s and %s", c.cpu, c.cluster, err, c.use, c.owing)
 		}
 	}
 }
