@@ -119,6 +119,7 @@ type TCP struct {
 	queue      []MemOp // ring
 	qHead, qN  int
 	lineIdx    int   // next line of the head instruction
+	opened     bool  // the head instruction has its in-flight entry
 	pipeFree   int64 // lookup pipe free
 	blockedOn  uint8 // set full: waits for a return
 	blockSince int64
@@ -321,7 +322,7 @@ func (t *TCP) Step(now int64) int64 {
 	}
 	for t.qN > 0 && t.pipeFree < now+lookupQuantum {
 		op := &t.queue[t.qHead]
-		if t.lineIdx == 0 {
+		if !t.opened {
 			if t.fN == len(t.inflight) {
 				t.pipeFree = now + lookupQuantum
 				return t.pipeFree
@@ -329,6 +330,7 @@ func (t *TCP) Step(now int64) int64 {
 			f := &t.inflight[(t.fHead+t.fN)%len(t.inflight)]
 			*f = flight{tag: op.Tag, kind: op.Kind, bytes: op.Bytes}
 			t.fN++
+			t.opened = true
 		}
 		if op.N > 0 {
 			if retry := t.lookup(now, op); retry != 0 {
@@ -446,7 +448,7 @@ func (t *TCP) finishLookup(op *MemOp) {
 	f.ready = max(f.ready, t.pipeFree)
 	t.qHead = (t.qHead + 1) % len(t.queue)
 	t.qN--
-	t.lineIdx = 0
+	t.lineIdx, t.opened = 0, false
 }
 
 // LineReturned takes the data of slot tag from the L2 at cycle now and returns
@@ -535,4 +537,16 @@ func (s *TCPStats) Merge(o *TCPStats) {
 		*p[0] += *p[1]
 	}
 	s.Latency.Merge(&o.Latency)
+}
+
+// Dump describes what the TCP is doing, for deadlock reports.
+func (t *TCP) Dump() string {
+	s := fmt.Sprintf("vector L1: %d queued, %d in flight, %d writes unacknowledged", t.qN, t.fN, t.storesOut)
+	switch t.blockedOn {
+	case blockSet:
+		s += ", waiting for a line of a full set"
+	case blockStore:
+		s += ", waiting for a write acknowledgement"
+	}
+	return s
 }

@@ -352,6 +352,9 @@ func (c *CU) fail(w *wave, err error) {
 // Dump says what every resident wave waits for.
 func (c *CU) Dump() string {
 	var b strings.Builder
+	if len(c.groups) > 0 {
+		fmt.Fprintf(&b, "xcd %d cu %d %s\n", c.xcc, c.id, c.tcp.Dump())
+	}
 	for _, g := range c.groups {
 		for _, w := range g.waves {
 			if w.ended {
