@@ -189,9 +189,9 @@ func (b *Builder) srd(d, base Val, bytes int) {
 	b.SMov(d.At(3, 1), Imm(0x00110000))
 }
 
-// mma emits c += a * b^T over the 32-deep k steps of its operands, k outermost
-// so that neighbouring instructions are independent; each of before runs ahead
-// of the MFMA of its index.
+// mma emits c += a * bt^T over the k steps of its operands, k outermost so that
+// neighbouring instructions are independent. after, if not nil, runs behind
+// every matrix instruction with the number emitted so far.
 func (b *Builder) mma(op isa.Op, c, a, bt RegTile, after func(n int)) {
 	n := 0
 	for k := range a.Cols {
