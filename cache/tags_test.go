@@ -1,0 +1,141 @@
+package cache
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// lruModel is true LRU spelled out: the most recent line first.
+type lruModel struct {
+	sets [][]uint32
+	ways int
+}
+
+func (m *lruModel) access(set int, tag uint32) (hit bool, evicted uint32) {
+	s := m.sets[set]
+	if i := slices.Index(s, tag); i >= 0 {
+		s = slices.Delete(s, i, i+1)
+		hit = true
+	} else if len(s) == m.ways {
+		evicted = s[len(s)-1]
+		s = s[:len(s)-1]
+	}
+	m.sets[set] = slices.Insert(s, 0, tag)
+	return hit, evicted
+}
+
+func TestTagsAreTrueLRU(t *testing.T) {
+	for _, ways := range []int{1, 2, 3, 4, 8, 15, 16} {
+		const sets = 8
+		tg := newTags(sets, ways)
+		model := lruModel{make([][]uint32, sets), ways}
+		rng := rand.New(rand.NewPCG(uint64(ways), 3))
+		for i := range 50000 {
+			set, tag := rng.IntN(sets), uint32(1+rng.IntN(2*ways+1))
+			hit, evicted := model.access(set, tag)
+			way := tg.lookup(set, tag)
+			if (way >= 0) != hit {
+				t.Fatalf("%d ways, access %d: hit %v, want %v", ways, i, way >= 0, hit)
+			}
+			if hit {
+				tg.touch(set, way)
+				continue
+			}
+			way = tg.victim(set)
+			if old := tg.tag[set*ways+way]; old != 0 && old-1 != evicted || old == 0 && evicted != 0 {
+				t.Fatalf("%d ways, access %d: evicts %d, want %d", ways, i, old-1, evicted)
+			}
+			tg.install(set, way, tag, lineReadable)
+		}
+	}
+}
+
+func TestVictimIsNotInFlight(t *testing.T) {
+	tg := newTags(1, 4)
+	for w := range 4 {
+		tg.install(0, w, uint32(w), lineInFlight)
+	}
+	if w := tg.victim(0); w != -1 {
+		t.Errorf("way %d of a set in flight is the victim", w)
+	}
+	tg.state[2] = lineReadable
+	if w := tg.victim(0); w != 2 {
+		t.Errorf("victim is %d, want 2, the only line not in flight", w)
+	}
+}
+
+func TestAddressMapIsOneToOne(t *testing.T) {
+	for _, g := range []geometry{
+		{what: "plain", bytes: 1 << 16, lineBytes: 128, ways: 4, banks: 8, interleave: 256},
+		{what: "hashed banks", bytes: 1 << 16, lineBytes: 128, ways: 4, banks: 8, interleave: 256, bankHash: true},
+		{what: "hashed sets", bytes: 1 << 16, lineBytes: 64, ways: 2, banks: 4, interleave: 64, setHash: true},
+		{what: "both", bytes: 4 << 20, lineBytes: 128, ways: 16, banks: 16, interleave: 4096, bankHash: true, setHash: true},
+		{what: "one bank", bytes: 1 << 15, lineBytes: 128, ways: 16, banks: 1, interleave: 128, bankHash: true, setHash: true},
+	} {
+		m, sets, err := g.build()
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[[3]uint64]uint64{}
+		for i := range uint64(1 << 15) {
+			addr := i * uint64(g.lineBytes) * (1 + i%3*1001)
+			bank, set, tag := m.split(addr)
+			if bank >= g.banks || set >= sets {
+				t.Fatalf("%s: line %#x goes to bank %d set %d", g.what, addr, bank, set)
+			}
+			if back := m.join(bank, set, tag); back != addr {
+				t.Fatalf("%s: line %#x comes back as %#x", g.what, addr, back)
+			}
+			k := [3]uint64{uint64(bank), uint64(set), uint64(tag)}
+			if old, ok := seen[k]; ok && old != addr {
+				t.Fatalf("%s: lines %#x and %#x share a place", g.what, old, addr)
+			}
+			seen[k] = addr
+		}
+	}
+}
+
+// TestHashSpreadsStrides: a stride of a power of two that meets one bank or set
+// without the hash must meet all with it.
+func TestHashSpreadsStrides(t *testing.T) {
+	for _, hash := range []bool{false, true} {
+		m, _, err := geometry{what: "L2", bytes: 4 << 20, lineBytes: 128, ways: 16, banks: 16, interleave: 256, bankHash: hash, setHash: hash}.build()
+		if err != nil {
+			t.Fatal(err)
+		}
+		banks, places := map[int]bool{}, map[[2]int]bool{}
+		for i := range uint64(2048) {
+			bank, set, _ := m.split(i << 14)
+			banks[bank] = true
+			places[[2]int{bank, set}] = true
+		}
+		if !hash && len(banks) != 1 || hash && len(banks) != 16 {
+			t.Errorf("hash %v: a stride of 16 KiB meets %d banks", hash, len(banks))
+		}
+		if !hash && len(places) > 64 || hash && len(places) < 512 {
+			t.Errorf("hash %v: a stride of 16 KiB meets %d sets", hash, len(places))
+		}
+	}
+}
+
+func TestGeometryErrors(t *testing.T) {
+	good := geometry{what: "L2", bytes: 1 << 16, lineBytes: 128, ways: 4, banks: 8, interleave: 256}
+	if _, _, err := good.build(); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(*geometry){
+		"line":       func(g *geometry) { g.lineBytes = 96 },
+		"banks":      func(g *geometry) { g.banks = 6 },
+		"interleave": func(g *geometry) { g.interleave = 64 },
+		"ways":       func(g *geometry) { g.ways = 17 },
+		"bytes":      func(g *geometry) { g.bytes = 1<<16 + 128 },
+		"zero":       func(g *geometry) { g.bytes = 0 },
+	} {
+		g := good
+		change(&g)
+		if _, _, err := g.build(); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
