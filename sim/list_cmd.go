@@ -32,6 +32,7 @@ func ListAll(w io.Writer, format string) error {
 	}
 	l := Listing{Kernels, machines, []FlagValues{
 		{"--mode", Modes}, {"--schedule", Schedules}, {"--mfma", MFMAShapes}, {"--dtype", DTypes}, {"--format", report.Formats},
+		{"--layout", layoutNames()},
 	}}
 	if format == "json" {
 		return report.WriteJSON(w, l)

@@ -40,6 +40,23 @@ func (c *configDiffCmd) Run(w io.Writer) error {
 	return sim.ConfigDiff(w, c.A, c.B, c.Set, c.Format)
 }
 
+type ldsCmd struct {
+	Analyze ldsAnalyzeCmd `cmd:"" help:"Print the phases, banks and conflicts of one LDS access of a wave." example:"whisker lds analyze --op ds_read_b128 --arch mi355x --layout st_16x32"`
+}
+
+type ldsAnalyzeCmd struct {
+	Op      string `required:"" placeholder:"OP" help:"LDS instruction, such as ds_read_b128."`
+	Arch    string `default:"mi355x" help:"Machine, machine file or LLVM processor."`
+	Layout  string `required:"" placeholder:"WHAT" help:"Where the lanes' addresses come from: a layout such as st_16x32, stride=BYTES or addresses=FILE."`
+	Swizzle bool   `default:"true" negatable:"" help:"Show the layout's swizzled addresses; the cost is given both ways."`
+	Access  int    `default:"0" help:"Which access of the layout's register tile."`
+	Format  string `default:"table" help:"table, json or csv (one row a lane)."`
+}
+
+func (c *ldsAnalyzeCmd) Run(w io.Writer) error {
+	return sim.LDSAnalyze(w, sim.LDSOptions{Op: c.Op, Arch: c.Arch, Layout: c.Layout, Swizzle: c.Swizzle, Access: c.Access}, c.Format)
+}
+
 type listCmd struct {
 	Format string `default:"table" help:"table, json or csv."`
 }

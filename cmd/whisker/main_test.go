@@ -23,6 +23,19 @@ func TestExitCodes(t *testing.T) {
 		{"config show teaching", 0, "lds:", ""},
 		{"config diff mi355x mi300x", 0, "lds.bytes", ""},
 
+		{"lds analyze --op ds_read_b128 --layout st_16x32", 0, "without swizzle", ""},
+		{"lds analyze --op ds_read_b64 --arch mi300x --layout stride=128 --format json", 0, `"arch": "gfx942"`, ""},
+		{"lds analyze --op ds_read_b32 --arch teaching --layout stride=4 --no-swizzle --format csv", 0, "lane,phase,address", ""},
+
+		{"lds analyze --op ds_read_b128", 2, "", "--layout"},
+		{"lds analyze --op ds_read_b127 --layout stride=4", 2, "", "ds_read_b127"},
+		{"lds analyze --op ds_read_b128 --layout st_9x9", 2, "", "st_16x32"},
+		{"lds analyze --op ds_read_b128 --layout stride=x", 2, "", "stride=x"},
+		{"lds analyze --op ds_read_b128 --layout addresses=nowhere", 2, "", "nowhere"},
+		{"lds analyze --op ds_read_b128 --layout st_16x32 --access 99", 2, "", "99"},
+		{"lds analyze --op ds_read_b128 --layout st_16x32 --arch gfx90a", 2, "", "gfx942"},
+		{"lds", 2, "", "analyze"},
+
 		{"", 2, "", "expected one of"},
 		{"fly", 2, "", "unexpected argument fly"},
 		{"run", 2, "", "<kernel>"},
