@@ -42,6 +42,7 @@ func Encode(cpu CPU, in *Inst) ([]byte, error) {
 	case FLAT:
 		e.flat()
 	}
+	e.widths()
 	if e.literal {
 		if len(e.buf) != 1 {
 			e.fail("a literal needs a 4-byte encoding")
@@ -56,6 +57,31 @@ func Encode(cpu CPU, in *Inst) ([]byte, error) {
 		b = binary.LittleEndian.AppendUint32(b, w)
 	}
 	return b, nil
+}
+
+// widths refuses registers of another width than the opcode works on: the
+// encoding holds only the first register, so the mistake would vanish.
+func (e *encoder) widths() {
+	for _, s := range e.l.slots {
+		o := e.in.operandOf(e.l, s.kind)
+		if s.n == 0 || !o.Present() || o.Reg.IsConst() {
+			continue
+		}
+		want := s.n
+		switch {
+		case s.kind == 'a' && e.l.flags&fF8F6F4 != 0:
+			want = f8f6f4Dwords[e.in.CBSZ&7]
+		case s.kind == 'b' && e.l.flags&fF8F6F4 != 0:
+			want = f8f6f4Dwords[e.in.BLGP&7]
+		case s.kind == 'a' && e.l.flags&fGlobal != 0 && e.in.Src[1].Present():
+			want = 1 // a 32-bit offset from the scalar base
+		case s.kind == 'a' && (e.l.enc == MUBUF || e.l.enc == MTBUF):
+			want = bitCount(e.in.Flags&Offen != 0, e.in.Flags&Idxen != 0)
+		}
+		if o.N != want {
+			e.fail("operand %s has %d dwords, want %d", o.Reg.text(int(o.N)), o.N, want)
+		}
+	}
 }
 
 // encoder accumulates the dwords of one instruction.

@@ -135,6 +135,10 @@ func (r Reg) IsVector() bool { return r >= V0 && r < A0+256 }
 // XNACK_MASK, VCC, TTMP, M0 or EXEC.
 func (r Reg) IsSGPR() bool { return r < Const0 }
 
+// IsConst reports whether r is no register: an inline constant, a literal or one
+// of the read-only sources.
+func (r Reg) IsConst() bool { return r >= Const0 && r < V0 || r == RegNone }
+
 // Index is the register number within its file.
 func (r Reg) Index() int {
 	switch {

@@ -98,7 +98,7 @@ func (p *printer) slot(s slot) {
 	case 'o':
 		p.smemOffset()
 	case 'P':
-		p.operand(strconv.Itoa(int(in.Offset1)))
+		p.operand(simm16Text('N', uint16(in.Offset1)))
 	case 'E':
 		if in.Offset != 0 {
 			p.operand(strconv.Itoa(int(in.Offset) & 0xffff))
@@ -153,6 +153,9 @@ func (p *printer) name(o Operand, s slot) string {
 	n := int(o.N)
 	if o.Reg == ConstInv2Pi {
 		n = int(s.n)
+		if p.l.enc == VOP3P { // a pair of 32-bit values, not a double
+			n = 1
+		}
 	}
 	return o.Reg.text(n)
 }

@@ -77,7 +77,11 @@ func (p *printer) outputMods() {
 func (p *printer) vop3() {
 	in := p.in
 	if p.isBitop3() && in.Bitop3 != 0 {
-		p.mod("bitop3:%#x", in.Bitop3)
+		if in.Bitop3 <= 10 {
+			p.mod("bitop3:%d", in.Bitop3)
+		} else {
+			p.mod("bitop3:%#x", in.Bitop3)
+		}
 	}
 	if p.isPermSwap() {
 		if in.OpSel&2 != 0 {

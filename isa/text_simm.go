@@ -110,13 +110,11 @@ var sysOpNames = map[uint16]string{
 	1: "SYSMSG_OP_ECC_ERR_INTERRUPT", 2: "SYSMSG_OP_REG_RD", 4: "SYSMSG_OP_TTRACE_PC",
 }
 
-// sendmsgText prints message, operation and stream; what has no name is
-// printed as three numbers, or as one when other bits are set.
+// sendmsgText prints message, operation and stream. As in LLVM, names win even
+// when bits outside the three fields are set; what has no name is printed as
+// three numbers, or as one when such bits would be lost.
 func sendmsgText(v uint16) string {
 	id, op, stream := v&15, v>>4&7, v>>8&3
-	if v != id|op<<4|stream<<8 {
-		return strconv.Itoa(int(v))
-	}
 	name, ok := msgNames[id]
 	switch {
 	case !ok:
@@ -133,6 +131,9 @@ func sendmsgText(v uint16) string {
 		}
 	case op == 0 && stream == 0:
 		return "sendmsg(" + name + ")"
+	}
+	if v != id|op<<4|stream<<8 {
+		return strconv.Itoa(int(v))
 	}
 	return fmt.Sprintf("sendmsg(%d, %d, %d)", id, op, stream)
 }
