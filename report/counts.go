@@ -162,11 +162,12 @@ func (c *Counts) UnmarshalJSON(data []byte) error {
 // Tree is a nested object of settings; encoding sorts its keys.
 type Tree map[string]any
 
-// Set puts a value at a dotted path and makes the objects on the way.
+// Set puts a value at a dotted path and makes the objects on the way. Text
+// that spells a number or a truth value becomes one.
 func (t Tree) Set(path string, value any) {
 	head, rest, nested := strings.Cut(path, ".")
 	if !nested {
-		t[head] = value
+		t[head] = typed(value)
 		return
 	}
 	sub, ok := t[head].(Tree)
@@ -175,4 +176,21 @@ func (t Tree) Set(path string, value any) {
 		t[head] = sub
 	}
 	sub.Set(rest, value)
+}
+
+// typed reads text as JSON would.
+func typed(value any) any {
+	text, ok := value.(string)
+	if !ok {
+		return value
+	}
+	if text == "true" || text == "false" {
+		return text == "true"
+	}
+	if n := json.Number(text); json.Valid([]byte(text)) {
+		if _, err := n.Float64(); err == nil {
+			return n
+		}
+	}
+	return text
 }

@@ -46,7 +46,7 @@ type Run struct {
 	HBM    Memory `json:"hbm"`
 
 	Counters     Counts        `json:"counters" doc:"rocprof's counter names, where the meaning is the same"`
-	Clusters     []Cluster     `json:"clusters,omitempty" doc:"the main loop by cluster, when the kernel marks its clusters"`
+	Clusters     []Cluster     `json:"clusters,omitempty" doc:"the kernel by cluster, when it marks its clusters"`
 	Instructions []Instruction `json:"instructions,omitempty" doc:"one row an instruction address, with --per-instruction"`
 
 	Verify *Verify  `json:"verify,omitempty" doc:"present when values were checked"`
@@ -183,10 +183,11 @@ type Memory struct {
 	Latency      Latency `json:"latency" doc:"request accepted to data back at the LLC"`
 }
 
-// Cluster is one cluster of a kernel's main loop. Cycles are means over the
+// Cluster is one cluster of a kernel. Cycles are means over the
 // visits of waves.
 type Cluster struct {
 	Name         string  `json:"name" doc:"cluster name as the kernel marks it"`
+	InLoop       bool    `json:"in_loop" doc:"the cluster is part of the main loop; the text page shows only these when there are any"`
 	Visits       int64   `json:"visits" doc:"times that waves ran through the cluster"`
 	Cycles       float64 `json:"cycles" unit:"cycles" doc:"first instruction to the next cluster's first"`
 	MatrixCycles float64 `json:"matrix_cycles" unit:"cycles" doc:"matrix pipe occupied by the cluster's instructions"`

@@ -37,10 +37,11 @@ func sample() *Run {
 	fill(r.Stalls, "matrix_busy", 1_200_000_000)
 	fill(r.Stalls, "waitcnt_lgkmcnt", 330_000_000)
 	fill(r.Counters, "SQ_WAVES", 8192)
+	r.Clusters = append(r.Clusters, Cluster{Name: "prologue", Visits: 8, Cycles: 1332.4})
 	for i := range 8 {
 		r.Clusters = append(r.Clusters,
-			Cluster{Name: fmt.Sprintf("m%d", i), Visits: 1000, Cycles: 290.2, LDSService: 192, LDSLatency: 64, Barrier: 130, ExposedWait: 34.2},
-			Cluster{Name: fmt.Sprintf("c%d", i), Visits: 1000, Cycles: 301, MatrixCycles: 256, Barrier: 30, Other: 12.5})
+			Cluster{Name: fmt.Sprintf("m%d", i), InLoop: true, Visits: 1000, Cycles: 290.2, LDSService: 192, LDSLatency: 64, Barrier: 130, ExposedWait: 34.2},
+			Cluster{Name: fmt.Sprintf("c%d", i), InLoop: true, Visits: 1000, Cycles: 301, MatrixCycles: 256, Barrier: 30, Other: 12.5})
 	}
 	r.Derive()
 	return r

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -27,8 +28,8 @@ func writeTitle(b *strings.Builder, r *Run) error {
 	o := &r.Options
 	fmt.Fprintf(b, "%s %dx%dx%d %s on %s: tile %s, %s, %s, W %d, C %d\n", r.Kernel, o.M, o.N, o.K, o.DType, r.Arch,
 		o.Tile, o.Schedule, o.MFMA, o.Window, o.Chunk)
-	fmt.Fprintf(b, "%s mode, %s workgroups of %d waves on %d CUs", r.Mode, Thousands(int64(r.Launch.Workgroups)),
-		r.Launch.WavesPerWorkgroup, r.Machine.CUs)
+	fmt.Fprintf(b, "%s mode, %s workgroups of %d waves on %d %s", r.Mode, Thousands(int64(r.Launch.Workgroups)),
+		r.Launch.WavesPerWorkgroup, r.Machine.CUs, map[bool]string{true: "CU", false: "CUs"}[r.Machine.CUs == 1])
 	if occ := &r.Occupancy; occ.Limiter != "" {
 		fmt.Fprintf(b, "; %d waves a SIMD, limited by %s", occ.WavesPerSIMD, occ.Limiter)
 	}
@@ -78,7 +79,7 @@ func writeTime(b *strings.Builder, r *Run) error {
 	}
 	b.WriteString("\nTIME\n")
 	fmt.Fprintf(b, "  %s cycles at %.0f MHz (%s)\n", Thousands(r.Cycles), r.ClockMHz, clock)
-	fmt.Fprintf(b, "  %.2f us = %.2f us + %.2f us launch: %.1f TFLOPS, %s of the %.0f at this clock\n", r.TimeUS, r.KernelTimeUS,
+	fmt.Fprintf(b, "  %.2f us = %.2f us + %.2f us launch: %.1f TFLOPS, %s of the %.1f at this clock\n", r.TimeUS, r.KernelTimeUS,
 		r.LaunchOverheadUS, r.TFLOPS, Percent(r.PeakShare), r.PeakTFLOPSAtClock)
 	parts := make([]string, 0, len(r.LaunchSensitivity))
 	for _, p := range r.LaunchSensitivity {
@@ -122,9 +123,17 @@ func writeClusters(b *strings.Builder, r *Run) error {
 	if len(r.Clusters) == 0 {
 		return nil
 	}
-	b.WriteString("\nMAIN LOOP BY CLUSTER  cycles a visit\n")
+	inLoop := slices.ContainsFunc(r.Clusters, func(c Cluster) bool { return c.InLoop })
+	title := "CLUSTERS"
+	if inLoop {
+		title = "MAIN LOOP BY CLUSTER"
+	}
+	fmt.Fprintf(b, "\n%s  cycles a visit\n", title)
 	t := Table{Header: []string{"cluster", "cycles", "matrix", "LDS service", "lgkmcnt", "vmcnt", "barrier", "other", "exposed"}}
 	for _, c := range r.Clusters {
+		if inLoop && !c.InLoop {
+			continue
+		}
 		t.Add(c.Name, tenth(c.Cycles), tenth(c.MatrixCycles), tenth(c.LDSService), tenth(c.LDSLatency), tenth(c.VMEMWait),
 			tenth(c.Barrier), tenth(c.Other), tenth(c.ExposedWait))
 	}
@@ -143,7 +152,7 @@ func writeMemory(b *strings.Builder, r *Run) error {
 		if l.Count > 0 {
 			mean = fmt.Sprintf("%.0f %s", l.Mean, l.Unit)
 		}
-		t.Add(name, Thousands(requests), hit, flight, Thousands((bytes+500_000)/1_000_000), fmt.Sprintf("%.2f", tbs), mean, l.P50, l.P99)
+		t.Add(name, Thousands(requests), hit, flight, megabytes(bytes), fmt.Sprintf("%.2f", tbs), mean, l.P50, l.P99)
 	}
 	perTime := func(bytes int64) float64 { return Ratio(float64(bytes), r.KernelTimeUS) / 1e6 }
 	tcp := r.TCP.BytesRead + r.TCP.BytesWritten
@@ -235,7 +244,13 @@ func Thousands(v int64) string {
 	return sign + s
 }
 
-func megabytes(bytes int64) string { return Thousands((bytes + 500_000) / 1_000_000) }
+// megabytes prints bytes in MB, with a decimal where it tells something.
+func megabytes(bytes int64) string {
+	if bytes < 100_000_000 {
+		return tenth(float64(bytes) / 1e6)
+	}
+	return Thousands((bytes + 500_000) / 1_000_000)
+}
 
 func tenth(f float64) string { return strconv.FormatFloat(f, 'f', 1, 64) }
 

@@ -237,7 +237,7 @@ func clusters(res *xcd.GPUResult, b *workloads.Built, m *configs.Machine) []repo
 			continue
 		}
 		n := float64(visits)
-		row := report.Cluster{Name: c.Name, Visits: int64(visits)}
+		row := report.Cluster{Name: c.Name, InLoop: c.Start >= b.LoopStart && c.End <= b.LoopEnd, Visits: int64(visits)}
 		for i := c.Start; i < c.End; i++ {
 			s := &res.CU.Inst[i]
 			cl := isa.Classify(k.CPU, &k.Insts[i])
