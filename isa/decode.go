@@ -158,10 +158,25 @@ func (d *decoder) ranged(r Reg, n uint8) Operand {
 	if !r.valid() {
 		d.fail("source code %d is reserved", r)
 	}
+	if r == Literal && !d.literalAllowed() {
+		d.fail("%v takes no literal", d.l.enc)
+	}
 	if err := o.check(); err != nil {
 		d.fail("%w", err)
 	}
 	return o
+}
+
+// literalAllowed reports whether the encoding being read can be followed by a
+// literal.
+func (d *decoder) literalAllowed() bool {
+	switch d.l.enc {
+	case SOP1, SOP2, SOPC:
+		return true
+	case VOP1, VOP2, VOPC:
+		return !d.in.E64 && d.in.Sub == SubNone
+	}
+	return false
 }
 
 // valid reports whether a source code names something.

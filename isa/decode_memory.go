@@ -54,9 +54,6 @@ func (d *decoder) buffer(w, hi uint32) error {
 	}
 	in.Src[1] = d.operand('b', Reg(hi>>16&0x1f<<2))
 	in.Src[2] = d.operand('c', Reg(hi>>24))
-	if in.Src[2].Reg == Literal {
-		d.fail("a buffer offset cannot be a literal")
-	}
 	acc, data := hi>>23, hi>>8
 	switch {
 	case d.l.has('d'):

@@ -92,11 +92,6 @@ func (d *decoder) sdwa(vsrc1 Reg) error {
 		}
 		in.Src1Sel = d.sdwaSource(&in.Src[1], w>>24)
 	}
-	for _, o := range in.Src[:2] {
-		if o.Present() && o.Reg == Literal {
-			d.fail("SDWA takes no literal")
-		}
-	}
 	if d.l.enc == VOPC {
 		if w>>15&1 != 0 {
 			in.Dst = d.vdst(w >> 8 & 0x7f)
@@ -209,11 +204,6 @@ func (d *decoder) sources(hi uint32) {
 	in.Src[0] = d.source0(Reg(hi & 0x1ff))
 	in.Src[1] = d.operand('b', Reg(hi>>9&0x1ff))
 	in.Src[2] = d.operand('c', Reg(hi>>18&0x1ff))
-	for _, o := range in.Src[:3] {
-		if o.Present() && o.Reg == Literal {
-			d.fail("%v takes no literal", d.l.enc)
-		}
-	}
 }
 
 // mods sets a modifier on the sources whose bit is set, where the opcode has
@@ -308,6 +298,9 @@ func (d *decoder) matrixFields(w, hi uint32) {
 	c := Reg(hi >> 18 & 0x1ff)
 	if c.IsVGPR() && d.l.flags&fSparse == 0 {
 		c += accD
+	}
+	if !c.IsVGPR() && d.l.flags&fSparse != 0 {
+		d.fail("the index of a sparse instruction must be a register, not code %d", c)
 	}
 	in.Src[2] = d.operand('c', c)
 }
