@@ -102,7 +102,7 @@ type LaunchPoint struct {
 type Occupancy struct {
 	WavesPerSIMD     int     `json:"waves_per_simd" doc:"waves of this kernel that a SIMD can hold"`
 	WorkgroupsPerCU  int     `json:"workgroups_per_cu" doc:"workgroups that a CU can hold at once"`
-	Limiter          string  `json:"limiter" doc:"the resource that runs out first: wave_slots, vgprs, sgprs, lds or grid"`
+	Limiter          string  `json:"limiter" doc:"the resource that runs out first: wave_slots, vgpr, sgpr or lds"`
 	VGPRs            int     `json:"vgprs" doc:"architectural vector registers a lane"`
 	AGPRs            int     `json:"agprs" doc:"accumulation vector registers a lane"`
 	SGPRs            int     `json:"sgprs" doc:"scalar registers a wave"`

@@ -6,7 +6,7 @@ import "fmt"
 func sample() *Run {
 	r := &Run{
 		Version: "0.1.0", Kernel: "gemm", KernelHash: "91ab03ffee120045", Arch: "mi355x", Mode: "timing", Seed: 1,
-		Options: Options{M: 8192, N: 8192, K: 8192, Tile: "256x256x64", Schedule: "8-wave", MFMA: "16x16x32", DType: "bf16", Window: 8, Chunk: 64},
+		Options: Options{M: 8192, N: 8192, K: 8192, Tile: "256x256x64", Schedule: "pingpong8", MFMA: "16x16x32", DType: "bf16", Window: 8, Chunk: 64},
 		Machine: Machine{Name: "mi355x", CPU: "gfx950", Hash: "3f2a77c1d2e3f405", XCDs: 8, CUs: 256, Resolved: Tree{}},
 		Launch:  Launch{Workgroups: 1024, WavesPerWorkgroup: 8},
 		Cycles:  1_310_000, ClockMHz: 1905, LaunchOverheadUS: 3, FLOPs: 2 * 8192 * 8192 * 8192, PeakTFLOPSAtClock: 1997.5,

@@ -41,8 +41,8 @@ type RunOptions struct {
 	Monitor          bool     // Akita's monitor
 	PerInstruction   bool     // report one row an instruction
 
-	// Progress, when set, is called now and then with the workgroups that are
-	// done, their number, and the simulated cycle.
+	// Progress, when set, is called now and then with the work that is done, all
+	// the work, both in one unit, and the simulated cycle.
 	Progress func(done, total, cycle int64)
 	// Notices, when set, takes what is said while the run goes on, such as the
 	// monitor's address.

@@ -99,7 +99,7 @@ func progress(w io.Writer) (update func(done, total, cycle int64), stop func()) 
 	)
 	update = func(done, total, cycle int64) {
 		bar.ChangeMax64(max(total, 1))
-		bar.Describe(fmt.Sprintf("cycle %s, workgroups %d of %d", report.Thousands(cycle), done, total))
+		bar.Describe("cycle " + report.Thousands(cycle))
 		_ = bar.Set64(done) // a bar that cannot be drawn must not end the run
 	}
 	return update, func() { _ = bar.Clear() }
