@@ -2,6 +2,7 @@ package isa
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -94,7 +95,7 @@ func (p *printer) slot(s slot) {
 	case 's', 't':
 		p.reg(in.Scale[s.kind-'s'], s)
 	case 'K':
-		p.operand(fmt.Sprintf("%#x", in.Literal))
+		p.operand(p.literal())
 	case 'o':
 		p.smemOffset()
 	case 'P':
@@ -107,6 +108,29 @@ func (p *printer) slot(s slot) {
 		p.operand(simm16Text(s.kind, uint16(in.Offset)))
 	}
 }
+
+// literal prints the 32-bit literal as an operand of its own. LLVM spells
+// s_setreg_imm32's like an inline constant where there is an equal one.
+func (p *printer) literal() string {
+	v := p.in.Literal
+	if p.l.enc == SOPK {
+		if n := int32(v); n >= -16 && n <= 64 {
+			return strconv.Itoa(int(n))
+		}
+		for i, f := range inlineFloats {
+			if math.Float32bits(float32(f)) == v {
+				return specialRegs[ConstHalf+Reg(i)]
+			}
+		}
+		if v == inv2PiBits {
+			return ConstInv2Pi.text(1)
+		}
+	}
+	return fmt.Sprintf("%#x", v)
+}
+
+// inv2PiBits is 1/(2 pi) in single precision, the value of ConstInv2Pi.
+const inv2PiBits = 0x3e22f983
 
 // source prints Src[i] with its modifiers.
 func (p *printer) source(i int, s slot) {

@@ -131,8 +131,8 @@ func (p *parser) floatKind(n uint8) int {
 // inlineFloats are the values of the codes from ConstHalf on.
 var inlineFloats = [...]float64{0.5, -0.5, 1, -1, 2, -2, 4, -4}
 
-// inline16 are the inline constants as half-precision bits.
-var inline16 = [...]uint16{0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118}
+// inline16 are the same constants as half-precision bits.
+var inline16 = [...]uint16{0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400}
 
 // integer turns an integer into an inline constant where one has the same bits
 // in the operand's type, else into a literal.

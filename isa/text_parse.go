@@ -2,6 +2,7 @@ package isa
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -177,7 +178,11 @@ func (p *parser) slot(s slot, text string) (err error) {
 	case 'K':
 		v, err := parseInt(text)
 		if err != nil {
-			return err
+			f, ferr := strconv.ParseFloat(text, 32)
+			if ferr != nil {
+				return err
+			}
+			v = int64(math.Float32bits(float32(f)))
 		}
 		in.Literal = uint32(v)
 		switch {
