@@ -42,6 +42,7 @@ type LLC struct {
 	queued   []llcQueued // requests of stopped slices
 	freeQ    int32
 	stats    LevelStats
+	touched  uint64 // keeps prefetches from being optimised away
 }
 
 type llcSlice struct {
@@ -129,12 +130,22 @@ func (l *LLC) ResetStats() {
 // Read announces a line request of source src that arrives at cycle at; the
 // answer is LLCClient.Reply with id.
 func (l *LLC) Read(at int64, src int, line uint64, id uint32) {
+	l.prefetch(line)
 	l.wheel.push(event{at: at, addr: line, id: id, src: uint8(src), kind: llcRead})
 }
 
 // Write announces dirty bytes of a line that arrive at cycle at.
 func (l *LLC) Write(at int64, src int, line uint64, bytes int) {
+	l.prefetch(line)
 	l.wheel.push(event{at: at, addr: line, bytes: uint16(bytes), src: uint8(src), kind: llcWrite})
+}
+
+// prefetch brings a set into the host's cache while other requests are
+// announced, so that their misses overlap. It changes nothing in the model.
+func (l *LLC) prefetch(line uint64) {
+	slice, set, _ := l.amap.split(line)
+	s := &l.tags.sets[slice*l.sets+set]
+	l.touched ^= s.order + uint64(s.tag[0])
 }
 
 // Next returns the cycle of the next event inside, or Never.
@@ -223,7 +234,7 @@ func (l *LLC) arrive(now int64, e *event) {
 func (l *LLC) serve(now int64, slice, set int, tag uint32, e *event) bool {
 	sl := &l.slices[slice]
 	row := slice*l.sets + set
-	way := l.tags.lookup(row, tag)
+	way := l.tags.sets[row].lookup(tag)
 	start := sl.server.Start(now)
 	if e.kind == llcWrite {
 		if !l.write(row, way, tag, e, start) {
@@ -241,19 +252,20 @@ func (l *LLC) serve(now int64, slice, set int, tag uint32, e *event) bool {
 }
 
 func (l *LLC) read(sl *llcSlice, row, way int, tag uint32, e *event, start int64) bool {
+	set := &l.tags.sets[row]
 	if way >= 0 {
-		state := l.tags.state[row*l.tags.ways+way]
+		state := set.state[way]
 		if state&lineReadable != 0 {
-			l.tags.touch(row, way)
+			set.touch(way)
 			l.stats.ReadHits++
 			l.reply(start+l.cfg.LatencyCycles, e)
 			return true
 		}
 		if state&lineInFlight != 0 {
-			l.tags.touch(row, way)
+			set.touch(way)
 			l.stats.ReadHits++
 			l.stats.ReadHitsInFlight++
-			l.wait(row/l.sets*l.cfg.MSHRsPerSlice+int(state>>lineMSHRShift), e, start)
+			l.wait(l.mshrOf(row, state), e, start)
 			return true
 		}
 	}
@@ -261,61 +273,65 @@ func (l *LLC) read(sl *llcSlice, row, way int, tag uint32, e *event, start int64
 		return false
 	}
 	if way >= 0 {
-		l.tags.touch(row, way)
+		set.touch(way)
 	} else if l.cfg.AllocateOnRead {
-		if way = l.allocate(row, tag, 0, start); way < 0 {
+		if way = l.allocate(row, tag, start); way < 0 {
 			return false
 		}
 	}
 	l.stats.ReadMisses++
-	n := sl.freeMSHR - 1
+	n := int(sl.freeMSHR - 1)
 	m := &l.mshrs[n]
 	sl.freeMSHR = m.next
-	*m = mshr{line: e.addr, set: int32(row), way: int32(way)}
+	*m = mshr{set: int32(row), way: int32(way)}
 	if way >= 0 {
-		index := uint32(int(n) % l.cfg.MSHRsPerSlice)
-		l.tags.state[row*l.tags.ways+way] |= lineInFlight | index<<lineMSHRShift
+		set.fetch(way, n%l.cfg.MSHRsPerSlice, m)
 	}
-	l.wait(int(n), e, start)
+	l.wait(n, e, start)
 	l.wheel.push(event{at: start + l.cfg.LatencyCycles, addr: e.addr, id: uint32(n), bytes: uint16(l.cfg.LineBytes), kind: llcMemoryRead})
 	return true
 }
 
+func (l *LLC) mshrOf(row int, state uint16) int {
+	return row/l.sets*l.cfg.MSHRsPerSlice + int(state&lineMSHRMask)
+}
+
 func (l *LLC) write(row, way int, tag uint32, e *event, start int64) bool {
+	set := &l.tags.sets[row]
 	if way < 0 {
 		if !l.cfg.AllocateOnWrite {
 			l.stats.WriteMisses++
 			l.writeBack(start+l.cfg.LatencyCycles, e.addr, e.bytes)
 			return true
 		}
-		if way = l.allocate(row, tag, 0, start); way < 0 {
+		if way = l.allocate(row, tag, start); way < 0 {
 			return false
 		}
 		l.stats.WriteMisses++
 	} else {
-		l.tags.touch(row, way)
+		set.touch(way)
 		l.stats.WriteHits++
 	}
-	state := &l.tags.state[row*l.tags.ways+way]
-	dirty := min(*state&lineDirtyMask+uint32(e.bytes), uint32(l.cfg.LineBytes))
-	*state = *state&^lineDirtyMask | dirty
-	if dirty == uint32(l.cfg.LineBytes) && *state&lineInFlight == 0 {
-		*state |= lineReadable
+	if state := set.state[way]; state&lineInFlight != 0 {
+		m := &l.mshrs[l.mshrOf(row, state)]
+		m.dirty = uint16(min(int(m.dirty)+int(e.bytes), l.cfg.LineBytes))
+	} else {
+		set.write(way, int(e.bytes), l.cfg.LineBytes)
 	}
 	return true
 }
 
-func (l *LLC) allocate(row int, tag, state uint32, start int64) int {
-	way := l.tags.victim(row)
+func (l *LLC) allocate(row int, tag uint32, start int64) int {
+	set := &l.tags.sets[row]
+	way := l.tags.victim(set)
 	if way < 0 {
 		return -1
 	}
-	i := row*l.tags.ways + way
-	if dirty := l.tags.state[i] & lineDirtyMask; dirty != 0 {
-		old := l.amap.join(row/l.sets, row%l.sets, l.tags.tag[i]-1)
-		l.writeBack(start+l.cfg.LatencyCycles, old, uint16(dirty))
+	if dirty := set.state[way] & lineDirtyMask; dirty != 0 {
+		old := l.amap.join(row/l.sets, row%l.sets, set.tag[way]-1)
+		l.writeBack(start+l.cfg.LatencyCycles, old, dirty)
 	}
-	l.tags.install(row, way, tag, state)
+	set.install(way, tag, 0)
 	return way
 }
 
@@ -343,8 +359,7 @@ func (l *LLC) fill(now int64, id uint32) {
 	l.stats.Fills++
 	l.stats.FillBytes += uint64(l.cfg.LineBytes)
 	if m.way >= 0 {
-		state := &l.tags.state[int(m.set)*l.tags.ways+int(m.way)]
-		*state = *state&lineDirtyMask | lineReadable
+		l.tags.sets[m.set].filled(int(m.way), m)
 	}
 	for n := m.head; n != 0; {
 		w := &l.waiters[n-1]
@@ -378,24 +393,17 @@ func (l *LLC) fill(now int64, id uint32) {
 // Warm places a line as an earlier launch left it: read, or written when dirty.
 // It takes no time and moves no bytes.
 func (l *LLC) Warm(line uint64, dirty bool) {
-	slice, set, tag := l.amap.split(line)
-	row := slice*l.sets + set
-	way := l.tags.lookup(row, tag)
-	state := uint32(lineReadable)
-	if dirty {
-		state |= uint32(l.cfg.LineBytes)
-	}
+	slice, index, tag := l.amap.split(line)
+	set := &l.tags.sets[slice*l.sets+index]
+	way := set.lookup(tag)
 	if way < 0 {
-		if way = l.tags.victim(row); way < 0 {
+		if way = l.tags.victim(set); way < 0 {
 			return
 		}
-		l.tags.install(row, way, tag, state)
-		return
+		set.install(way, tag, lineReadable)
 	}
-	l.tags.touch(row, way)
-	if i := row*l.tags.ways + way; dirty {
-		l.tags.state[i] = state
-	} else {
-		l.tags.state[i] |= lineReadable
+	set.touch(way)
+	if dirty && set.state[way]&lineInFlight == 0 {
+		set.write(way, l.cfg.LineBytes, l.cfg.LineBytes)
 	}
 }

@@ -5,54 +5,56 @@ import (
 	"math/bits"
 )
 
-// Line state, one word per way. Dirtiness is a count of bytes: which bytes are
-// dirty does not matter to time, only how many travel when the line leaves.
+// Line state, one word per way. A line in flight has its miss register in the
+// word and its dirty bytes in the register. Dirtiness is a count of bytes: which
+// bytes are dirty does not matter to time, only how many travel when the line
+// leaves.
 const (
 	lineDirtyMask = 0xff    // dirty bytes, at most the line size
 	lineReadable  = 1 << 8  // every byte is here
-	lineInFlight  = 1 << 9  // a fill is on its way; the line cannot be evicted
-	lineMSHRShift = 16      // miss register of a line in flight
-	lineMSHRLimit = 1 << 16 // miss registers addressable
+	lineInFlight  = 1 << 15 // a fill is on its way; the line cannot be evicted
+	lineMSHRMask  = 1<<12 - 1
+	lineMSHRLimit = 1 << 12 // miss registers addressable
 )
 
 // maxTagWays is what one 64-bit LRU word orders.
 const maxTagWays = 16
+
+// tagSet is one set, padded to two cache lines of the host: a directory of
+// hundreds of megabytes misses the host's caches at every access.
+type tagSet struct {
+	tag   [maxTagWays]uint32 // tag + 1; 0: invalid
+	order uint64             // way numbers, four bits each, most recent lowest
+	state [maxTagWays]uint16
+	_     [24]byte
+}
 
 // tags is a set-associative directory with true LRU replacement: tags and
 // state only, as the data live in the backing store. Replacement is LRU in L2
 // and LLC: assumed, chosen on the published hit rates of the GEMM swizzle
 // table, where random and FIFO are off by tens of points.
 type tags struct {
-	ways  int
-	tag   []uint32 // tag + 1; 0: invalid
-	state []uint32
-	order []uint64 // per set: way numbers, four bits each, most recent lowest
+	ways int
+	sets []tagSet
 }
 
 func newTags(sets, ways int) tags {
-	t := tags{
-		ways:  ways,
-		tag:   make([]uint32, sets*ways),
-		state: make([]uint32, sets*ways),
-		order: make([]uint64, sets),
-	}
+	t := tags{ways: ways, sets: make([]tagSet, sets)}
 	t.reset()
 	return t
 }
 
 // reset invalidates every line.
 func (t *tags) reset() {
-	clear(t.tag)
-	clear(t.state)
-	for i := range t.order {
-		t.order[i] = 0xfedcba9876543210
+	clear(t.sets)
+	for i := range t.sets {
+		t.sets[i].order = 0xfedcba9876543210
 	}
 }
 
-// lookup returns the way of a set that holds tag, or -1.
-func (t *tags) lookup(set int, tag uint32) int {
-	row := t.tag[set*t.ways : set*t.ways+t.ways]
-	for w, v := range row {
+// lookup returns the way that holds tag, or -1.
+func (s *tagSet) lookup(tag uint32) int {
+	for w, v := range &s.tag {
 		if v == tag+1 {
 			return w
 		}
@@ -62,9 +64,9 @@ func (t *tags) lookup(set int, tag uint32) int {
 
 const nibbleOnes = 0x1111111111111111
 
-// touch makes way the most recently used one of its set.
-func (t *tags) touch(set, way int) {
-	o := t.order[set]
+// touch makes way the most recently used one.
+func (s *tagSet) touch(way int) {
+	o := s.order
 	if o&0xf == uint64(way) {
 		return
 	}
@@ -72,16 +74,15 @@ func (t *tags) touch(set, way int) {
 	// The lowest zero nibble of x is the way's place in the order.
 	place := uint(bits.TrailingZeros64((x-nibbleOnes)&^x&(nibbleOnes<<3))) &^ 3
 	below := uint64(1)<<place - 1
-	t.order[set] = o&^(below<<4|0xf) | (o&below)<<4 | uint64(way)
+	s.order = o&^(below<<4|0xf) | (o&below)<<4 | uint64(way)
 }
 
 // victim returns the least recently used way that is not in flight, or -1.
 // Ways never used are the least recent ones.
-func (t *tags) victim(set int) int {
-	o := t.order[set]
+func (t *tags) victim(s *tagSet) int {
 	for i := t.ways - 1; i >= 0; i-- {
-		w := int(o>>(4*uint(i))) & 0xf
-		if t.state[set*t.ways+w]&lineInFlight == 0 {
+		w := int(s.order>>(4*uint(i))) & 0xf
+		if s.state[w]&lineInFlight == 0 {
 			return w
 		}
 	}
@@ -89,11 +90,33 @@ func (t *tags) victim(set int) int {
 }
 
 // install puts a line into a way and makes it the most recent.
-func (t *tags) install(set, way int, tag, state uint32) {
-	i := set*t.ways + way
-	t.tag[i] = tag + 1
-	t.state[i] = state
-	t.touch(set, way)
+func (s *tagSet) install(way int, tag uint32, state uint16) {
+	s.tag[way] = tag + 1
+	s.state[way] = state
+	s.touch(way)
+}
+
+// write adds dirty bytes to a line that is not in flight.
+func (s *tagSet) write(way, bytes, lineBytes int) {
+	state := int(s.state[way])
+	dirty := min(state&lineDirtyMask+bytes, lineBytes)
+	state = state&^lineDirtyMask | dirty
+	if dirty == lineBytes {
+		state |= lineReadable
+	}
+	s.state[way] = uint16(state)
+}
+
+// fetch marks a line as in flight under a miss register, which keeps the dirty
+// bytes meanwhile.
+func (s *tagSet) fetch(way, index int, m *mshr) {
+	m.dirty = s.state[way] & lineDirtyMask
+	s.state[way] = lineInFlight | uint16(index)
+}
+
+// filled ends a fetch.
+func (s *tagSet) filled(way int, m *mshr) {
+	s.state[way] = lineReadable | m.dirty
 }
 
 // addressMap splits a line address into bank (channel or slice), set and tag,

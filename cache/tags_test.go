@@ -34,19 +34,19 @@ func TestTagsAreTrueLRU(t *testing.T) {
 		for i := range 50000 {
 			set, tag := rng.IntN(sets), uint32(1+rng.IntN(2*ways+1))
 			hit, evicted := model.access(set, tag)
-			way := tg.lookup(set, tag)
+			way := tg.sets[set].lookup(tag)
 			if (way >= 0) != hit {
 				t.Fatalf("%d ways, access %d: hit %v, want %v", ways, i, way >= 0, hit)
 			}
 			if hit {
-				tg.touch(set, way)
+				tg.sets[set].touch(way)
 				continue
 			}
-			way = tg.victim(set)
-			if old := tg.tag[set*ways+way]; old != 0 && old-1 != evicted || old == 0 && evicted != 0 {
+			way = tg.victim(&tg.sets[set])
+			if old := tg.sets[set].tag[way]; old != 0 && old-1 != evicted || old == 0 && evicted != 0 {
 				t.Fatalf("%d ways, access %d: evicts %d, want %d", ways, i, old-1, evicted)
 			}
-			tg.install(set, way, tag, lineReadable)
+			tg.sets[set].install(way, tag, lineReadable)
 		}
 	}
 }
@@ -54,13 +54,13 @@ func TestTagsAreTrueLRU(t *testing.T) {
 func TestVictimIsNotInFlight(t *testing.T) {
 	tg := newTags(1, 4)
 	for w := range 4 {
-		tg.install(0, w, uint32(w), lineInFlight)
+		tg.sets[0].install(w, uint32(w), lineInFlight)
 	}
-	if w := tg.victim(0); w != -1 {
+	if w := tg.victim(&tg.sets[0]); w != -1 {
 		t.Errorf("way %d of a set in flight is the victim", w)
 	}
-	tg.state[2] = lineReadable
-	if w := tg.victim(0); w != 2 {
+	tg.sets[0].state[2] = lineReadable
+	if w := tg.victim(&tg.sets[0]); w != 2 {
 		t.Errorf("victim is %d, want 2, the only line not in flight", w)
 	}
 }

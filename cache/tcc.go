@@ -42,7 +42,8 @@ type TCC struct {
 	amap     addressMap
 	tags     tags
 	sets     int
-	wheel    wheel
+	wheel    wheel // fetches, fills, write-backs
+	returns  wheel // answers to the CUs
 	channels []tccChannel
 	mshrs    []mshr // channel by channel
 	waiters  []waiter
@@ -68,12 +69,11 @@ type tccChannel struct {
 
 // mshr is a miss register.
 type mshr struct {
-	line       uint64
 	set        int32
 	way        int32
 	head, tail int32 // waiters, index + 1
 	next       int32 // free list, index + 1
-	issued     int64
+	dirty      uint16
 }
 
 // waiter is a request that waits for a line in flight.
@@ -169,6 +169,13 @@ func (t *TCC) ResetStats() { t.stats = LevelStats{} }
 // Next returns the cycle of the next event inside, or Never.
 func (t *TCC) Next() int64 { return t.wheel.nextAt() }
 
+// NextReturn returns the cycle of the next answer to a CU, or Never.
+func (t *TCC) NextReturn() int64 { return t.returns.nextAt() }
+
+// Lookahead is how many cycles pass at least between anything that happens in
+// the L2 and the answer to a CU that follows from it.
+func (t *TCC) Lookahead() int64 { return min(t.answer, t.hit, t.ack) }
+
 // Idle reports whether every accepted request was answered and no fill is on
 // its way.
 func (t *TCC) Idle() bool { return t.outstanding == 0 && t.wheel.pending == 0 }
@@ -221,14 +228,14 @@ func (t *TCC) serve(bank, set int, tag uint32, r *tccRequest, from int64) bool {
 	ch := &t.channels[bank]
 	row := bank*t.sets + set
 	start := max(from, ch.free)
-	way := t.tags.lookup(row, tag)
+	way := t.tags.sets[row].lookup(tag)
 	if r.bytes == 0 {
 		if !t.read(ch, row, way, tag, r, start) {
 			return false
 		}
 		ch.free = start + t.readCost
 	} else {
-		if !t.write(bank, row, way, tag, r, start) {
+		if !t.write(row, way, tag, r, start) {
 			return false
 		}
 		ch.free = start + t.writeCost(int(r.bytes))
@@ -252,17 +259,18 @@ func (t *TCC) writeCost(bytes int) int64 {
 }
 
 func (t *TCC) read(ch *tccChannel, row, way int, tag uint32, r *tccRequest, start int64) bool {
+	set := &t.tags.sets[row]
 	if way >= 0 {
-		state := t.tags.state[row*t.tags.ways+way]
+		state := set.state[way]
 		if state&lineReadable != 0 {
-			t.tags.touch(row, way)
+			set.touch(way)
 			t.stats.ReadHits++
 			t.stats.answered(start + t.hit - r.arrived)
-			t.wheel.push(event{at: start + t.hit, id: r.tag, src: r.cu, kind: tccReturn})
+			t.returns.push(event{at: start + t.hit, id: r.tag, src: r.cu, kind: tccReturn})
 			return true
 		}
 		if state&lineInFlight != 0 {
-			t.tags.touch(row, way)
+			set.touch(way)
 			t.stats.ReadHits++
 			t.stats.ReadHitsInFlight++
 			t.wait(t.mshrOf(row, state), r, start)
@@ -273,64 +281,64 @@ func (t *TCC) read(ch *tccChannel, row, way int, tag uint32, r *tccRequest, star
 		return false
 	}
 	if way < 0 {
-		way = t.allocate(row, tag, 0, start)
+		way = t.allocate(row, tag, start)
 		if way < 0 {
 			return false
 		}
 	} else {
-		t.tags.touch(row, way)
+		set.touch(way)
 	}
 	t.stats.ReadMisses++
-	n := ch.freeMSHR - 1
+	n := int(ch.freeMSHR - 1)
 	m := &t.mshrs[n]
 	ch.freeMSHR = m.next
-	*m = mshr{line: r.line, set: int32(row), way: int32(way)}
-	index := int(n) % t.cfg.MSHRsPerChannel
-	t.tags.state[row*t.tags.ways+way] |= lineInFlight | uint32(index)<<lineMSHRShift
-	t.wait(int(n), r, start)
+	*m = mshr{set: int32(row), way: int32(way)}
+	set.fetch(way, n%t.cfg.MSHRsPerChannel, m)
+	t.wait(n, r, start)
 	t.wheel.push(event{at: start + t.lookup, addr: r.line, id: uint32(n), kind: tccFetch})
 	return true
 }
 
-func (t *TCC) write(bank, row, way int, tag uint32, r *tccRequest, start int64) bool {
+func (t *TCC) write(row, way int, tag uint32, r *tccRequest, start int64) bool {
 	if way < 0 {
-		way = t.allocate(row, tag, 0, start)
+		way = t.allocate(row, tag, start)
 		if way < 0 {
 			return false
 		}
 		t.stats.WriteMisses++
 	} else {
-		t.tags.touch(row, way)
+		t.tags.sets[row].touch(way)
 		t.stats.WriteHits++
 	}
-	state := &t.tags.state[row*t.tags.ways+way]
-	dirty := min(*state&lineDirtyMask+uint32(r.bytes), uint32(t.cfg.LineBytes))
-	*state = *state&^lineDirtyMask | dirty
-	if dirty == uint32(t.cfg.LineBytes) && *state&lineInFlight == 0 {
-		*state |= lineReadable
+	set := &t.tags.sets[row]
+	if state := set.state[way]; state&lineInFlight != 0 {
+		m := &t.mshrs[t.mshrOf(row, state)]
+		m.dirty = uint16(min(int(m.dirty)+int(r.bytes), t.cfg.LineBytes))
+	} else {
+		set.write(way, int(r.bytes), t.cfg.LineBytes)
 	}
-	t.wheel.push(event{at: start + t.ack, id: r.tag, src: r.cu, kind: tccAck})
+	t.returns.push(event{at: start + t.ack, id: r.tag, src: r.cu, kind: tccAck})
 	return true
 }
 
 // allocate makes room for a line and returns its way, or -1 when every way of
 // the set is in flight.
-func (t *TCC) allocate(row int, tag, state uint32, start int64) int {
-	way := t.tags.victim(row)
+func (t *TCC) allocate(row int, tag uint32, start int64) int {
+	set := &t.tags.sets[row]
+	way := t.tags.victim(set)
 	if way < 0 {
 		return -1
 	}
-	i := row*t.tags.ways + way
-	if dirty := t.tags.state[i] & lineDirtyMask; dirty != 0 {
-		old := t.amap.join(row/t.sets, row%t.sets, t.tags.tag[i]-1)
-		t.wheel.push(event{at: start + t.lookup, addr: old, bytes: uint16(dirty), kind: tccWriteBack})
+	if dirty := set.state[way] & lineDirtyMask; dirty != 0 {
+		old := t.amap.join(row/t.sets, row%t.sets, set.tag[way]-1)
+		t.wheel.push(event{at: start + t.lookup, addr: old, bytes: dirty, kind: tccWriteBack})
 	}
-	t.tags.install(row, way, tag, state)
+	set.install(way, tag, 0)
 	return way
 }
 
-func (t *TCC) mshrOf(row int, state uint32) int {
-	return row/t.sets*t.cfg.MSHRsPerChannel + int(state>>lineMSHRShift)
+func (t *TCC) mshrOf(row int, state uint16) int {
+	return row/t.sets*t.cfg.MSHRsPerChannel + int(state&lineMSHRMask)
 }
 
 func (t *TCC) wait(n int, r *tccRequest, start int64) {
@@ -365,7 +373,32 @@ func (t *TCC) Fill(at int64, id uint32) {
 	t.wheel.push(event{at: at, id: id, kind: tccFill})
 }
 
-// Advance handles everything that happens at cycle now. Nothing earlier may be
+// Deliver hands out the answers that are due before cycle end, in order of
+// time. They follow from requests and fills that lie at least Lookahead
+// earlier.
+func (t *TCC) Deliver(end int64) {
+	for {
+		at := t.returns.nextAt()
+		if at >= end {
+			return
+		}
+		t.returns.advance(at)
+		for {
+			e, ok := t.returns.pop()
+			if !ok {
+				break
+			}
+			t.outstanding--
+			if e.kind == tccReturn {
+				t.client.LineReturned(at, int(e.src), e.id)
+			} else {
+				t.client.WriteAcked(at, int(e.src), e.id)
+			}
+		}
+	}
+}
+
+// Advance handles everything that happens inside at cycle now. Nothing earlier may be
 // pending.
 func (t *TCC) Advance(now int64) {
 	t.wheel.advance(now)
@@ -375,12 +408,6 @@ func (t *TCC) Advance(now int64) {
 			return
 		}
 		switch e.kind {
-		case tccReturn:
-			t.outstanding--
-			t.client.LineReturned(now, int(e.src), e.id)
-		case tccAck:
-			t.outstanding--
-			t.client.WriteAcked(now, int(e.src), e.id)
 		case tccFetch:
 			t.client.Fetch(now, e.addr, e.id)
 		case tccWriteBack:
@@ -401,14 +428,13 @@ func (t *TCC) fill(now int64, id uint32) {
 	ch := &t.channels[bank]
 	t.stats.Fills++
 	t.stats.FillBytes += uint64(t.cfg.LineBytes)
-	state := &t.tags.state[int(m.set)*t.tags.ways+int(m.way)]
-	*state = *state&lineDirtyMask | lineReadable
+	t.tags.sets[m.set].filled(int(m.way), m)
 	for n := m.head; n != 0; {
 		w := &t.waiters[n-1]
 		at := max(now+t.answer, w.start+t.hit, ch.answerAt)
 		ch.answerAt = at + t.readCost
 		t.stats.answered(at - w.arrived)
-		t.wheel.push(event{at: at, id: w.tag, src: w.src, kind: tccReturn})
+		t.returns.push(event{at: at, id: w.tag, src: w.src, kind: tccReturn})
 		next := w.next
 		w.next = t.freeWait
 		t.freeWait = n
@@ -433,13 +459,12 @@ func (t *TCC) fill(now int64, id uint32) {
 func (t *TCC) Flush(now int64) {
 	for set := range t.sets {
 		for bank := range t.channels {
-			row := bank*t.sets + set
-			for way := range t.tags.ways {
-				i := row*t.tags.ways + way
-				if dirty := int(t.tags.state[i] & lineDirtyMask); dirty != 0 {
+			s := &t.tags.sets[bank*t.sets+set]
+			for way, state := range &s.state {
+				if dirty := int(state & lineDirtyMask); dirty != 0 {
 					t.stats.WriteBacks++
 					t.stats.WriteBackBytes += uint64(dirty)
-					t.client.WriteBack(now, t.amap.join(bank, set, t.tags.tag[i]-1), dirty)
+					t.client.WriteBack(now, t.amap.join(bank, set, s.tag[way]-1), dirty)
 				}
 			}
 		}
