@@ -66,3 +66,81 @@ func fp8Formats(cpu CPU) (fp8, bf8 *smallFormat) {
 	}
 	return &fp8OCP, &bf8OCP
 }
+
+// maxCode is the largest finite magnitude's code.
+func (f *smallFormat) maxCode() uint32 {
+	all := uint32(1)<<(f.ebits+f.mbits) - 1
+	switch {
+	case f.nan:
+		return all - 1
+	case f.inf:
+		return all - 1<<f.mbits
+	}
+	return all
+}
+
+// special is the code of a NaN, or of an overflow when it does not saturate.
+func (f *smallFormat) special(sign uint32, overflow bool) uint32 {
+	top := uint32(1)<<(f.ebits+f.mbits) - 1
+	switch {
+	case f.fnuz:
+		return 1 << (f.ebits + f.mbits)
+	case f.nan:
+		return sign | top
+	case f.inf && overflow:
+		return sign | (f.maxCode() + 1)
+	case f.inf:
+		return sign | top
+	}
+	return sign | f.maxCode() // formats with numbers only saturate
+}
+
+// encode converts v to nearest even, or toward zero with truncate. An overflow
+// becomes the largest finite value with saturate, else infinity or NaN.
+func (f *smallFormat) encode(v float64, truncate, saturate bool) uint32 {
+	var sign uint32
+	if math.Signbit(v) {
+		sign = 1 << (f.ebits + f.mbits)
+	}
+	if v != v {
+		return f.special(sign, false)
+	}
+	mag := math.Abs(v)
+	code := f.maxCode() + 1
+	switch {
+	case mag == 0:
+		code = 0
+	case !math.IsInf(mag, 0):
+		_, e := math.Frexp(mag)
+		e = max(e-1, 1-f.bias)
+		q := math.Ldexp(mag, f.mbits-e)
+		if truncate {
+			q = math.Trunc(q)
+		} else {
+			q = math.RoundToEven(q)
+		}
+		// The hidden bit in q carries into the exponent field.
+		code = min(uint32(e-1+f.bias)<<f.mbits+uint32(q), code)
+	}
+	if code > f.maxCode() {
+		if !saturate {
+			return f.special(sign, true)
+		}
+		code = f.maxCode()
+	}
+	if f.fnuz && code == 0 {
+		return 0
+	}
+	return sign | code
+}
+
+// encodeStochastic adds the top bits of rnd to the mantissa bits that the format
+// drops, and truncates.
+func (f *smallFormat) encodeStochastic(v float32, rnd uint32, saturate bool) uint32 {
+	b := fbits(v)
+	if b&0x7f800000 == 0x7f800000 {
+		return f.encode(float64(v), true, saturate)
+	}
+	drop := 23 - f.mbits
+	return f.encode(float64(ffrom(b+rnd>>(32-drop))), true, saturate)
+}
