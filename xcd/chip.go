@@ -35,6 +35,11 @@ type Options struct {
 	EveryCycle bool
 }
 
+// quantumCycles is the longest time for which a CU runs on its own. Longer
+// would keep its state in the host's caches better, but two fit a window of the
+// fabric's latency, and the L2's lookahead bounds it anyway.
+const quantumCycles = 32
+
 // Range is a piece of memory.
 type Range struct {
 	Base, Bytes uint64
@@ -204,7 +209,13 @@ func (c *Chip) buildXCD(i int, coreMHz float64, o Options) error {
 		x.cus = append(x.cus, cu)
 		x.failers = append(x.failers, f)
 	}
-	x.wakes = newWakeQueue(len(x.cus))
+	x.next = make([]int64, len(x.cus))
+	for i := range x.next {
+		x.next[i] = cache.Never
+	}
+	x.inbox = make([][]answer, len(x.cus))
+	x.quantum = max(1, min(quantumCycles, x.l2.Lookahead()))
+	x.requests = make([][]request, x.quantum)
 	x.dispatch = newDispatcher(&m.Dispatch, x.cus, m.Chip.ShaderEngines)
 	x.memory = sim.NewPort(x, portDepth, portDepth, name+".Memory")
 	x.control = sim.NewPort(x, portDepth, portDepth, name+".Control")

@@ -88,7 +88,7 @@ func (d *dispatcher) ended(now int64, cu int) {
 }
 
 // step launches what can be launched at cycle now, and sets the next attempt.
-func (d *dispatcher) step(now int64, wakes *wakeQueue) {
+func (d *dispatcher) step(now int64, wakes []int64) {
 	d.at = cache.Never
 	for d.next < d.list.count {
 		cu, at := d.pick(now)
@@ -102,9 +102,7 @@ func (d *dispatcher) step(now int64, wakes *wakeQueue) {
 		d.load[cu]++
 		wg := d.list.at(d.next)
 		d.next++
-		if at := d.cus[cu].Launch(now, wg); at < wakes.at[cu] {
-			wakes.set(cu, at)
-		}
+		wakes[cu] = min(wakes[cu], max(now, d.cus[cu].Launch(now, wg)))
 	}
 }
 

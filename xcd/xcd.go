@@ -2,7 +2,6 @@ package xcd
 
 import (
 	"fmt"
-	"math/bits"
 
 	"github.com/sarchlab/akita/v4/sim"
 
@@ -45,7 +44,13 @@ type XCD struct {
 	commander  sim.RemotePort
 	cus        []ComputeUnit
 	failers    []Failer
-	wakes      *wakeQueue
+	next       []int64     // per CU: its next wake
+	inbox      [][]answer  // per CU: what memory brings in this quantum, in order of time
+	requests   [][]request // by cycle of the quantum, CUs in order
+	refused    refusals    // requests that a full L2 queue turned away
+	refusalSeq uint64
+	quantum    int64
+	begin      int64 // of the quantum
 	l2         *cache.TCC
 	dispatch   *dispatcher
 	out        burstSender
@@ -63,24 +68,44 @@ type XCD struct {
 	fabric    FabricStats
 }
 
-// Handle runs the die to the end of the window.
+// answer is data or an acknowledgement on its way to a CU.
+type answer struct {
+	at    int64
+	tag   uint32
+	write bool
+}
+
+// request is a line that a CU asks the L2 for.
+type request struct {
+	line  uint64
+	tag   uint32
+	bytes uint16 // 0: a read
+	cu    uint8
+}
+
+// Handle runs the die to the end of the window, quantum by quantum. Nothing
+// that a CU does can come back to it, or to another CU, in less than the L2's
+// lookahead, so within a quantum of that length each CU runs on its own: first
+// the CUs, one after the other, then the L2 with what they asked for, in order
+// of time and CU. The result is that of running all of them cycle by cycle.
 func (x *XCD) Handle(e sim.Event) error {
 	if !x.waker.due(e) {
 		return nil
 	}
-	end := x.engine.end
 	for {
-		at := x.nextCycle()
-		if at >= end {
+		from := x.nextCycle()
+		if from >= x.engine.end {
 			break
 		}
-		x.now = at
-		x.cycle(at)
+		x.now = from
+		to := min(from+x.quantum, x.engine.end)
+		x.runCUs(from, to)
+		x.runL2(from, to)
 		if x.err != nil {
 			return x.err
 		}
-		if x.dispatch.active && x.dispatch.done() && x.l2.Idle() {
-			x.finish(at)
+		if x.dispatch.active && x.dispatch.done() && x.l2.Idle() && len(x.refused) == 0 {
+			x.finish(x.now)
 		}
 	}
 	x.out.flush(x.now)
@@ -91,44 +116,130 @@ func (x *XCD) Handle(e sim.Event) error {
 }
 
 func (x *XCD) nextCycle() int64 {
-	at := min(x.l2.Next(), x.wakes.next(), x.dispatch.at, x.launchAt)
+	at := min(x.l2.Next(), x.l2.NextReturn(), x.dispatch.at, x.launchAt)
+	for _, n := range x.next {
+		at = min(at, n)
+	}
+	if len(x.refused) > 0 {
+		at = min(at, x.refused[0].at)
+	}
 	if x.everyCycle && x.dispatch.active {
 		at = min(at, x.now+1)
 	}
-	return at
+	return max(at, x.now)
 }
 
-// cycle runs one core cycle: what memory brings, then launches, then the CUs in
-// order of their number.
-func (x *XCD) cycle(now int64) {
-	x.l2.Advance(now)
-	if x.launchAt <= now {
+// runCUs brings every CU from cycle from to cycle to, exclusive. Launches come
+// first: a workgroup that ends makes room for another only after a gap longer
+// than the quantum, or in the next one.
+func (x *XCD) runCUs(from, to int64) {
+	x.begin = from
+	x.l2.Deliver(to)
+	if x.launchAt < to {
+		at := max(x.launchAt, from)
 		x.launchAt = cache.Never
-		x.firstWave, x.lastEnd = cache.Never, now
-		x.dispatch.begin(now, x.launch.List, x.launch.Waves)
+		x.firstWave, x.lastEnd = cache.Never, at
+		x.dispatch.begin(at, x.launch.List, x.launch.Waves)
 	}
-	if x.dispatch.at <= now {
+	for x.dispatch.at < to {
+		at := max(x.dispatch.at, from)
 		if x.firstWave == cache.Never {
-			x.firstWave = now
+			x.firstWave = at
 		}
-		x.dispatch.step(now, x.wakes)
+		x.dispatch.step(at, x.next)
 	}
-	due := x.wakes.take(now)
-	if x.everyCycle {
-		due = 1<<len(x.cus) - 1
+	for cu := range x.cus {
+		x.runCU(cu, from, to)
 	}
-	for ; due != 0; due &= due - 1 {
-		cu := bits.TrailingZeros64(due)
-		next := x.cus[cu].Step(now)
-		if next <= now {
-			x.err = fmt.Errorf("%s: CU %d at cycle %d asks to be stepped at cycle %d again", x.Name(), cu, now, next)
+}
+
+func (x *XCD) runCU(cu int, from, to int64) {
+	c, next, in := x.cus[cu], x.next[cu], x.inbox[cu]
+	if next >= to && len(in) == 0 && !x.everyCycle {
+		return
+	}
+	if x.everyCycle && x.dispatch.active {
+		next = from
+	}
+	for i := 0; ; {
+		at := next
+		if i < len(in) {
+			at = min(at, in[i].at)
+		}
+		if at >= to {
+			break
+		}
+		x.now = max(x.now, at)
+		for ; i < len(in) && in[i].at == at; i++ {
+			if in[i].write {
+				next = max(at, c.WriteAcked(at, in[i].tag))
+			} else {
+				next = max(at, c.LineReturned(at, in[i].tag))
+			}
+		}
+		if next > at {
+			continue
+		}
+		next = c.Step(at)
+		if next <= at {
+			x.err = fmt.Errorf("%s: CU %d at cycle %d asks to be stepped at cycle %d again", x.Name(), cu, at, next)
 			return
 		}
-		x.wakes.set(cu, next)
-		if f := x.failers[cu]; f != nil && f.Err() != nil {
-			x.err = fmt.Errorf("%s: CU %d at cycle %d: %w", x.Name(), cu, now, f.Err())
+		if x.everyCycle && x.dispatch.active {
+			next = at + 1
+		}
+	}
+	x.next[cu] = next
+	x.inbox[cu] = in[:0]
+	if f := x.failers[cu]; f != nil && f.Err() != nil && x.err == nil {
+		x.err = fmt.Errorf("%s: CU %d: %w", x.Name(), cu, f.Err())
+	}
+}
+
+// runL2 hands the quantum's requests to the L2 in order of time, together with
+// what happens inside it.
+func (x *XCD) runL2(from, to int64) {
+	asked := from
+	for {
+		for asked < to && len(x.requests[asked-from]) == 0 {
+			asked++
+		}
+		at := x.l2.Next()
+		if asked < to {
+			at = min(at, asked)
+		}
+		if len(x.refused) > 0 {
+			at = min(at, x.refused[0].at)
+		}
+		if at >= to {
 			return
 		}
+		at = max(at, from)
+		x.now = max(x.now, at)
+		x.l2.Advance(at)
+		for len(x.refused) > 0 && x.refused[0].at <= at {
+			x.offer(at, x.refused.pop())
+		}
+		if asked == at {
+			for _, r := range x.requests[at-from] {
+				x.offer(at, r)
+			}
+			x.requests[at-from] = x.requests[at-from][:0]
+		}
+	}
+}
+
+// offer asks the L2; a request that it turns away waits in the crossbar.
+func (x *XCD) offer(at int64, r request) {
+	var retry int64
+	if r.bytes == 0 {
+		retry = x.l2.Read(at, int(r.cu), r.line, r.tag)
+	} else {
+		retry = x.l2.Write(at, int(r.cu), r.line, int(r.bytes), r.tag)
+	}
+	if retry != 0 {
+		x.refusalSeq++
+		x.refused.push(refusal{at: retry, seq: x.refusalSeq, request: r})
 	}
 }
 
@@ -150,24 +261,29 @@ func (x *XCD) finish(now int64) {
 	send(x.control, x.commander, &Control{Kind: ControlComplete, Sent: now, Arrive: depart + x.latency}, 0)
 }
 
-// Read implements cache.L2Port.
+// Read implements cache.L2Port. The crossbar takes every request: what a CU can
+// have outstanding is bounded by its vector L1.
 func (x *XCD) Read(now int64, cu int, line uint64, tag uint32) int64 {
-	return x.l2.Read(now, cu, line, tag)
+	q := &x.requests[now-x.begin]
+	*q = append(*q, request{line: line, tag: tag, cu: uint8(cu)})
+	return 0
 }
 
 // Write implements cache.L2Port.
 func (x *XCD) Write(now int64, cu int, line uint64, bytes int, tag uint32) int64 {
-	return x.l2.Write(now, cu, line, bytes, tag)
+	q := &x.requests[now-x.begin]
+	*q = append(*q, request{line: line, tag: tag, bytes: uint16(max(1, bytes)), cu: uint8(cu)})
+	return 0
 }
 
 // LineReturned implements cache.TCCClient.
-func (x *XCD) LineReturned(now int64, cu int, tag uint32) {
-	x.wakes.set(cu, max(now, x.cus[cu].LineReturned(now, tag)))
+func (x *XCD) LineReturned(at int64, cu int, tag uint32) {
+	x.inbox[cu] = append(x.inbox[cu], answer{at: at, tag: tag})
 }
 
 // WriteAcked implements cache.TCCClient.
-func (x *XCD) WriteAcked(now int64, cu int, tag uint32) {
-	x.wakes.set(cu, max(now, x.cus[cu].WriteAcked(now, tag)))
+func (x *XCD) WriteAcked(at int64, cu int, tag uint32) {
+	x.inbox[cu] = append(x.inbox[cu], answer{at: at, tag: tag, write: true})
 }
 
 // Fetch implements cache.TCCClient: a request takes RequestBytes of the link.
@@ -223,4 +339,55 @@ func (x *XCD) dump() string {
 		}
 	}
 	return s
+}
+
+// refusal is a request that asks again at cycle at.
+type refusal struct {
+	at  int64
+	seq uint64
+	request
+}
+
+// refusals is a heap by (cycle, order of refusal).
+type refusals []refusal
+
+func (h refusals) less(i, j int) bool {
+	return h[i].at < h[j].at || h[i].at == h[j].at && h[i].seq < h[j].seq
+}
+
+func (h *refusals) push(r refusal) {
+	*h = append(*h, r)
+	s := *h
+	for i := len(s) - 1; i > 0; {
+		p := (i - 1) / 2
+		if !s.less(i, p) {
+			break
+		}
+		s[i], s[p] = s[p], s[i]
+		i = p
+	}
+}
+
+func (h *refusals) pop() request {
+	s := *h
+	top := s[0].request
+	last := len(s) - 1
+	s[0] = s[last]
+	s = s[:last]
+	*h = s
+	for i := 0; ; {
+		c := 2*i + 1
+		if c >= len(s) {
+			break
+		}
+		if c+1 < len(s) && s.less(c+1, c) {
+			c++
+		}
+		if !s.less(c, i) {
+			break
+		}
+		s[i], s[c] = s[c], s[i]
+		i = c
+	}
+	return top
 }

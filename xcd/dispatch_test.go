@@ -1,0 +1,75 @@
+package xcd
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/whisker-sim/whisker/configs"
+)
+
+func TestShareOut(t *testing.T) {
+	for _, c := range []struct {
+		order       string
+		offset, wgs int
+		want        [][]int
+	}{
+		{"round_robin", 0, 10, [][]int{{0, 4, 8}, {1, 5, 9}, {2, 6}, {3, 7}}},
+		{"round_robin", 3, 6, [][]int{{1, 5}, {2}, {3}, {0, 4}}},
+		{"round_robin", 0, 2, [][]int{{0}, {1}, {}, {}}},
+		{"contiguous", 0, 10, [][]int{{0, 1, 2}, {3, 4, 5}, {6, 7, 8}, {9}}},
+		{"contiguous", 1, 3, [][]int{{}, {0}, {1}, {2}}},
+	} {
+		for x := range 4 {
+			l, err := shareOut(&configs.Dispatch{Order: c.order, XCDOffset: c.offset}, 4, x, c.wgs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := []int{}
+			for i := range l.count {
+				got = append(got, l.at(i))
+			}
+			if !slices.Equal(got, c.want[x]) {
+				t.Errorf("%s offset %d, %d workgroups, XCD %d: %v, want %v", c.order, c.offset, c.wgs, x, got, c.want[x])
+			}
+		}
+	}
+}
+
+// TestDispatchOrder: shader engines in turn, the least loaded CU, one workgroup
+// of four waves in twenty cycles per engine, and the gap after an end.
+func TestDispatchOrder(t *testing.T) {
+	m := testMachine()
+	m.Chip.XCDs, m.Chip.CUsPerXCD = 1, 4
+	r := newRig(t, m, Options{}, func(wg, i int) (uint64, int, bool) { return uint64(wg) * 128, 0, i < 1 }, func(f *fakeCU) {
+		f.slots = 1
+	})
+	r.run(t, 5)
+	const start = 70
+	for cu, want := range [][]started{{{start, 0}}, {{start, 1}}, {{start + 20, 2}}, {{start + 20, 3}}} {
+		if got := r.cus[0][cu].started[0]; got != want[0] {
+			t.Errorf("CU %d: first workgroup %+v, want %+v", cu, got, want[0])
+		}
+	}
+	// Workgroup 0 ends first, when its line has come from memory.
+	end := r.cus[0][0].answers[0]
+	if got, want := r.cus[0][0].started[1], (started{end + 40, 4}); got != want {
+		t.Errorf("the workgroup after the first on CU 0: %+v, want %+v", got, want)
+	}
+}
+
+func TestDispatchBalances(t *testing.T) {
+	r := newRig(t, testMachine(), Options{}, mixed)
+	r.run(t, 4*6*2)
+	for x, cus := range r.cus {
+		for i, f := range cus {
+			if len(f.started) != 2 {
+				t.Errorf("XCD %d CU %d got %d workgroups, want 2", x, i, len(f.started))
+			}
+			for _, g := range f.started {
+				if g.wg%4 != x {
+					t.Errorf("workgroup %d runs on XCD %d", g.wg, x)
+				}
+			}
+		}
+	}
+}
