@@ -32,9 +32,16 @@ type MemOp struct {
 	Tag   uint32 // caller's name for it
 	Bytes int32  // bytes moved to or from the consumer, all lanes
 	Lanes uint8  // active lanes: the coalescer's work
-	N     int    // lines touched
-	Lines [64]uint64
-	Size  [64]uint8 // bytes of each line; stores and atomics
+	Base  uint64 // line aligned; Lines.Offset counts from it
+	Lines *Lines
+}
+
+// Lines is the set of lines that an instruction touches, in lane order. It is
+// shared by all instructions with the same pattern and must not change while
+// one of them is queued.
+type Lines struct {
+	Offset []uint64 // bytes from MemOp.Base, multiples of the line size
+	Size   []uint8  // bytes of each line; stores and atomics use it
 }
 
 // TCPDone reports that the data of an instruction is at its consumer's door
@@ -75,12 +82,12 @@ const noSlot = 0xffff
 
 type tcpLine struct {
 	addr       uint64
+	asked      uint32 // cycle of the request, low bits
+	waiters    int32  // head of waiter list, -1 none
 	next       uint16 // hash chain
 	newer, old uint16 // LRU list of valid lines of the set
 	state      uint8
 	set        uint8
-	asked      int64
-	waiters    int32 // head of waiter list, -1 none
 }
 
 type tcpWaiter struct {
@@ -93,7 +100,8 @@ type flight struct {
 	kind      MemKind
 	bytes     int32
 	remaining int32
-	looked    bool // all lines looked up
+	next      int32 // in issue order, or the free list; -1 none
+	looked    bool  // all lines looked up
 	ready     int64
 }
 
@@ -124,13 +132,14 @@ type TCP struct {
 	blockedOn  uint8 // set full: waits for a return
 	blockSince int64
 
-	inflight  []flight // ring in issue order
-	fHead, fN int
-	busFree   int64
-	dataFree  int64 // TCP to consumer path
-	storesOut int
-	Done      []TCPDone // appended in order; the CU drains it
-	Stats     TCPStats
+	inflight            []flight
+	fHead, fTail, fFree int32 // oldest and youngest in flight, free list; -1 none
+	fN                  int
+	busFree             int64
+	dataFree            int64 // TCP to consumer path
+	storesOut           int
+	Done                []TCPDone // appended in order; the CU drains it
+	Stats               TCPStats
 }
 
 const (
@@ -140,10 +149,6 @@ const (
 )
 
 const writeTag = 1 << 31
-
-// maxFlights bounds the instructions between lookup and completion. The wave
-// counters (63 per wave, 32 waves) bound it first.
-const maxFlights = 2048
 
 // NewTCP builds the vector L1 of CU cu.
 func NewTCP(s TCPSpec, cu int, l2 L2Port) (*TCP, error) {
@@ -169,7 +174,6 @@ func NewTCP(s TCPSpec, cu int, l2 L2Port) (*TCP, error) {
 	t.lruTail = make([]uint16, sets)
 	t.free = make([]uint16, sets)
 	t.queue = make([]MemOp, s.QueueEntries)
-	t.inflight = make([]flight, maxFlights)
 	t.Reset()
 	return t, nil
 }
@@ -188,6 +192,7 @@ func (t *TCP) Reset() {
 		t.free[s] = uint16(i)
 	}
 	t.waiters, t.freeWaiter = t.waiters[:0], -1
+	t.inflight, t.fHead, t.fTail, t.fFree = t.inflight[:0], -1, -1, -1
 }
 
 // Full reports whether the queue in front of the lookup is full.
@@ -323,22 +328,15 @@ func (t *TCP) Step(now int64) int64 {
 	for t.qN > 0 && t.pipeFree < now+lookupQuantum {
 		op := &t.queue[t.qHead]
 		if !t.opened {
-			if t.fN == len(t.inflight) {
-				t.pipeFree = now + lookupQuantum
-				return t.pipeFree
-			}
-			f := &t.inflight[(t.fHead+t.fN)%len(t.inflight)]
-			*f = flight{tag: op.Tag, kind: op.Kind, bytes: op.Bytes}
-			t.fN++
-			t.opened = true
+			t.open(op)
 		}
-		if op.N > 0 {
+		if len(op.Lines.Offset) > 0 {
 			if retry := t.lookup(now, op); retry != 0 {
 				return retry
 			}
 		}
 		t.lineIdx++
-		if t.lineIdx >= op.N {
+		if t.lineIdx >= len(op.Lines.Offset) {
 			t.finishLookup(op)
 		}
 	}
@@ -347,6 +345,26 @@ func (t *TCP) Step(now int64) int64 {
 		return Never
 	}
 	return t.pipeFree
+}
+
+// open gives the head instruction its entry in flight.
+func (t *TCP) open(op *MemOp) {
+	i := t.fFree
+	if i >= 0 {
+		t.fFree = t.inflight[i].next
+	} else {
+		i = int32(len(t.inflight))
+		t.inflight = append(t.inflight, flight{})
+	}
+	t.inflight[i] = flight{tag: op.Tag, kind: op.Kind, bytes: op.Bytes, next: -1}
+	if t.fTail >= 0 {
+		t.inflight[t.fTail].next = i
+	} else {
+		t.fHead = i
+	}
+	t.fTail = i
+	t.fN++
+	t.opened = true
 }
 
 // unblock books the stalled cycles under their cause.
@@ -364,9 +382,9 @@ func (t *TCP) unblock(now int64) {
 // lookup handles one line of the head instruction. It returns 0, or the cycle
 // at which to try again (Never: an event will restart the pipe).
 func (t *TCP) lookup(now int64, op *MemOp) int64 {
-	fi := int32((t.fHead + t.fN - 1) % len(t.inflight))
+	fi := t.fTail
 	f := &t.inflight[fi]
-	line := op.Lines[t.lineIdx]
+	line := op.Base + op.Lines.Offset[t.lineIdx]
 	if op.Kind == MemStore || op.Kind == MemAtomic {
 		return t.lookupWrite(now, op, f, fi, line)
 	}
@@ -400,7 +418,7 @@ func (t *TCP) lookup(now int64, op *MemOp) int64 {
 	}
 	t.Stats.Requests++
 	t.Stats.Misses++
-	t.lines[i].asked = now
+	t.lines[i].asked = uint32(now)
 	f.remaining++
 	t.addWaiter(i, fi)
 	t.advance(t.spec.LineCycles)
@@ -413,7 +431,7 @@ func (t *TCP) lookupWrite(now int64, op *MemOp, f *flight, fi int32, line uint64
 		t.pipeFree = now
 		return Never
 	}
-	n := int(op.Size[t.lineIdx])
+	n := int(op.Lines.Size[t.lineIdx])
 	if retry := t.l2.Write(now, t.cu, line, n, writeTag|uint32(fi)); retry != 0 {
 		t.Stats.StallL2 += uint64(retry - now)
 		t.pipeFree = retry
@@ -440,10 +458,10 @@ func (t *TCP) finishLookup(op *MemOp) {
 		per = t.spec.StoreLineCycles
 	}
 	floor := (int(op.Lanes) + t.spec.AddressLanesPerCycle - 1) / t.spec.AddressLanesPerCycle
-	if d := max(floor, 1) - op.N*per; d > 0 {
+	if d := max(floor, 1) - len(op.Lines.Offset)*per; d > 0 {
 		t.advance(d)
 	}
-	f := &t.inflight[(t.fHead+t.fN-1)%len(t.inflight)]
+	f := &t.inflight[t.fTail]
 	f.looked = true
 	f.ready = max(f.ready, t.pipeFree)
 	t.qHead = (t.qHead + 1) % len(t.queue)
@@ -470,7 +488,7 @@ func (t *TCP) LineReturned(now int64, tag uint32) int64 {
 	l.waiters, l.state = -1, lineValid
 	t.lruAppend(uint16(tag))
 	t.Stats.BytesIn += uint64(t.spec.LineBytes)
-	lat := uint64(t.busFree - l.asked)
+	lat := uint64(uint32(t.busFree) - l.asked)
 	t.Stats.LatencySum += lat
 	t.Stats.Latency.Add(lat)
 	t.drain()
@@ -518,7 +536,12 @@ func (t *TCP) drain() {
 		at = max(at, t.dataFree)
 		t.dataFree = at
 		t.Done = append(t.Done, TCPDone{Tag: f.tag, Kind: f.kind, Bytes: f.bytes, At: at})
-		t.fHead = (t.fHead + 1) % len(t.inflight)
+		i := t.fHead
+		t.fHead = f.next
+		if t.fHead < 0 {
+			t.fTail = -1
+		}
+		f.next, t.fFree = t.fFree, i
 		t.fN--
 	}
 }

@@ -22,8 +22,14 @@ type simd struct {
 	valuGap  int64 // co-issue rule after a matrix instruction: plain VALU
 	packGap  int64 // packed VALU
 	memGap   int64 // DS and VMEM
-	order    []*wave
-	free     uint64 // wave slots
+	// until is, by slot, the first cycle at which the wave may issue or its
+	// reason may change; cache.Never while it waits for an event. It stands
+	// apart from the waves so that a visit touches one line of memory for the
+	// waves that cannot issue.
+	until []int64
+	waves []*wave // by slot
+	order []uint8 // occupied slots in order of arbitration
+	free  uint64  // wave slots
 }
 
 // fill is direct-to-LDS data on its way from the vector L1 to the LDS.
@@ -58,7 +64,9 @@ type CU struct {
 	tcpNext                 int64
 	fills                   []fill // ring by head
 	fillHead                int
-	ldsWaiters, vmemWaiters int // waves stalled until a queue entry is free
+	ldsWaiters, vmemWaiters int           // waves stalled until a queue entry is free
+	scratch                 []cache.Lines // patterns that are not kept, one per queue entry and one more
+	scratchAt               int
 	err                     error
 	dirtyBase               uint64
 	fetching                []uint8 // per instruction line: asked for
@@ -82,11 +90,14 @@ func New(s *Spec, p *Program, xcc, id int, l2 cache.L2Port, sh *Shared, st *Stat
 		st.Inst = make([]InstStats, len(p.uops))
 	}
 	c.fetching = make([]uint8, p.uops[len(p.uops)-1].line+1)
+	c.scratch = make([]cache.Lines, s.TCP.QueueEntries+1)
 	c.simds = make([]simd, s.SIMDs)
 	c.waves = make([]*wave, s.SIMDs*s.WaveSlots)
 	for i := range c.simds {
 		c.simds[i].next = cache.Never
 		c.simds[i].free = 1<<s.WaveSlots - 1
+		c.simds[i].until = make([]int64, s.WaveSlots)
+		c.simds[i].waves = make([]*wave, s.WaveSlots)
 	}
 	return c, nil
 }
@@ -113,8 +124,8 @@ func (c *CU) align(s int, t int64) int64 {
 }
 
 func (c *CU) wake(w *wave, t int64) {
-	w.until = t
 	s := &c.simds[w.simd]
+	s.until[w.slot] = t
 	if a := c.align(int(w.simd), max(t, c.now)); a < s.next {
 		s.next = a
 	}
@@ -135,8 +146,9 @@ func (c *CU) Launch(now int64, wg int) int64 {
 		s.free &^= 1 << slot
 		w := c.slotWave(si, slot)
 		c.startWave(w, g, i, now+int64(i)*c.spec.WaveLaunch)
-		s.order = append(s.order, w)
-		sortOrder(s.order)
+		s.waves[slot] = w
+		s.order = append(s.order, uint8(slot))
+		s.sort()
 		c.wake(w, w.start)
 	}
 	c.groups = append(c.groups, g)
@@ -186,7 +198,7 @@ func (c *CU) startWave(w *wave, g *workgroup, i int, start int64) {
 	c.ages++
 	st := w.st
 	*w = wave{simd: w.simd, slot: w.slot, mem: w.mem, vready: w.vready, wg: g, inWG: uint8(i), age: c.ages, line: -1,
-		start: start, last: start, until: start, reason: StallFetch, loopAt: -1}
+		start: start, last: start, reason: StallFetch, loopAt: -1}
 	for j := range w.mem {
 		w.mem[j].valid = false
 	}
@@ -201,10 +213,15 @@ func (c *CU) startWave(w *wave, g *workgroup, i int, start int64) {
 	c.st.Waves++
 }
 
-// sortOrder keeps waves by priority, then age: the arbitration order.
-func sortOrder(o []*wave) {
+// sort keeps the waves by priority, then age: the arbitration order.
+func (s *simd) sort() {
+	o := s.order
 	for i := 1; i < len(o); i++ {
-		for j := i; j > 0 && (o[j].prio > o[j-1].prio || o[j].prio == o[j-1].prio && o[j].age < o[j-1].age); j-- {
+		for j := i; j > 0; j-- {
+			a, b := s.waves[o[j]], s.waves[o[j-1]]
+			if a.prio < b.prio || a.prio == b.prio && a.age > b.age {
+				break
+			}
 			o[j], o[j-1] = o[j-1], o[j]
 		}
 	}
@@ -272,9 +289,10 @@ func (c *CU) stepLDS(now int64) {
 // wakeReason lets the waves that an event-free stall holds look again.
 func (c *CU) wakeReason(r StallReason) {
 	for i := range c.simds {
-		for _, w := range c.simds[i].order {
-			if w.until == cache.Never && w.reason == r {
-				c.wake(w, c.now)
+		s := &c.simds[i]
+		for _, sl := range s.order {
+			if s.until[sl] == cache.Never && s.waves[sl].reason == r {
+				c.wake(s.waves[sl], c.now)
 			}
 		}
 	}
@@ -282,7 +300,7 @@ func (c *CU) wakeReason(r StallReason) {
 
 // completed lets a wave that waits for a counter look again at cycle at.
 func (c *CU) completed(w *wave, at int64) {
-	if w.until == cache.Never && !w.atBar {
+	if c.simds[w.simd].until[w.slot] == cache.Never && !w.atBar {
 		c.wake(w, max(at, c.now))
 	}
 }

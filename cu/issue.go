@@ -12,10 +12,11 @@ func (c *CU) visit(si int, now int64) {
 	s := &c.simds[si]
 	var taken [catNone]bool
 	resort, gone := false, false
-	for _, w := range s.order {
-		if w.until > now {
+	for _, sl := range s.order {
+		if s.until[sl] > now {
 			continue
 		}
+		w := s.waves[sl]
 		prio := w.prio
 		c.consider(w, s, now, &taken)
 		resort = resort || w.prio != prio
@@ -26,21 +27,19 @@ func (c *CU) visit(si int, now int64) {
 	}
 	if gone {
 		keep := s.order[:0]
-		for _, w := range s.order {
-			if !w.ended {
-				keep = append(keep, w)
+		for _, sl := range s.order {
+			if !s.waves[sl].ended {
+				keep = append(keep, sl)
 			}
 		}
 		s.order = keep
 	}
 	if resort {
-		sortOrder(s.order)
+		s.sort()
 	}
 	next := cache.Never
-	for _, w := range s.order {
-		if w.until < next {
-			next = w.until
-		}
+	for _, sl := range s.order {
+		next = min(next, s.until[sl])
 	}
 	if next != cache.Never {
 		next = c.align(si, max(next, now+1))
@@ -54,7 +53,7 @@ func (c *CU) stall(w *wave, now int64, r StallReason, until int64) {
 		c.account(w, now)
 		w.reason, w.blame = r, w.pc
 	}
-	w.until = until
+	c.simds[w.simd].until[w.slot] = until
 }
 
 // account books the cycles since the last booking on the current reason.
@@ -81,7 +80,7 @@ func (c *CU) issued(w *wave, u *uop, now, next int64, gap StallReason) {
 	}
 	w.last = now + slot
 	w.reason, w.blame = gap, w.pc
-	w.until = next
+	c.simds[w.simd].until[w.slot] = next
 	w.pc++
 }
 
@@ -460,8 +459,8 @@ func (c *CU) issueVMEM(w *wave, u *uop, s *simd, now int64) bool {
 	c.tcp.Push(now)
 	c.tcpNext = min(c.tcpNext, now+1)
 	is := &c.st.Inst[w.pc]
-	is.Lines += uint64(op.N)
-	c.st.VMEMLines += uint64(op.N)
+	is.Lines += uint64(len(op.Lines.Offset))
+	c.st.VMEMLines += uint64(len(op.Lines.Offset))
 	if op.Kind == cache.MemLDSDMA {
 		c.st.LDSFill += uint64(u.memBytes)
 	}

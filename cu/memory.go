@@ -3,6 +3,7 @@ package cu
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"sync"
 
 	"github.com/whisker-sim/whisker/cache"
@@ -127,9 +128,12 @@ func (c *CU) checkLDS(w *wave, u *uop, a *isa.Access) error {
 // vmemAccess fills op with the lines that the instruction touches.
 func (c *CU) vmemAccess(w *wave, u *uop, op *cache.MemOp) bool {
 	in := &c.prog.Kernel.Insts[w.pc]
-	m := &w.mem[u.memIdx]
-	if !u.exec && m.valid && m.epoch == w.epoch && c.rebase(w, in, m, op) {
-		return true
+	var m *memCache
+	if u.memIdx >= 0 {
+		m = &w.mem[u.memIdx]
+		if !u.exec && m.valid && m.epoch == w.epoch && c.rebase(w, in, m, op) {
+			return true
+		}
 	}
 	var err error
 	if u.exec {
@@ -145,38 +149,51 @@ func (c *CU) vmemAccess(w *wave, u *uop, op *cache.MemOp) bool {
 		c.fail(w, err)
 		return false
 	}
-	c.coalesce(&w.st.Access, op)
-	c.remember(w, in, m, op)
+	l := c.coalesce(&w.st.Access, op)
+	op.Lines = l
+	if m != nil {
+		c.remember(w, in, m, op)
+	}
 	return true
 }
 
 // coalesce lists the distinct lines of an access in lane order.
-func (c *CU) coalesce(a *isa.Access, op *cache.MemOp) {
+func (c *CU) coalesce(a *isa.Access, op *cache.MemOp) *cache.Lines {
 	mask := uint64(c.spec.TCP.LineBytes - 1)
-	op.N, op.Lanes = 0, uint8(bits.OnesCount64(a.Lanes))
-	add := func(line uint64, n int) {
-		for i := op.N - 1; i >= 0; i-- {
-			if op.Lines[i] == line {
-				op.Size[i] = uint8(min(int(op.Size[i])+n, c.spec.TCP.LineBytes))
-				return
-			}
-		}
-		if op.N < len(op.Lines) {
-			op.Lines[op.N], op.Size[op.N] = line, uint8(n)
-			op.N++
-		}
+	c.scratchAt = (c.scratchAt + 1) % len(c.scratch)
+	l := &c.scratch[c.scratchAt]
+	l.Offset, l.Size = l.Offset[:0], l.Size[:0]
+	op.Lanes = uint8(bits.OnesCount64(a.Lanes))
+	if a.Lanes == 0 {
+		return l
+	}
+	op.Base = ^uint64(0)
+	for m := a.Lanes; m != 0; m &= m - 1 {
+		op.Base = min(op.Base, a.Addr[bits.TrailingZeros64(m)]&^mask)
 	}
 	size := uint64(a.Bytes)
 	for m := a.Lanes; m != 0; m &= m - 1 {
-		x := a.Addr[bits.TrailingZeros64(m)]
+		x := a.Addr[bits.TrailingZeros64(m)] - op.Base
 		first, last := x&^mask, (x+size-1)&^mask
 		if first == last {
-			add(first, int(size))
+			addLine(l, first, int(size), int(mask)+1)
 			continue
 		}
-		add(first, int(last-x))
-		add(last, int(x+size-last))
+		addLine(l, first, int(last-x), int(mask)+1)
+		addLine(l, last, int(x+size-last), int(mask)+1)
 	}
+	return l
+}
+
+func addLine(l *cache.Lines, off uint64, n, limit int) {
+	for i := len(l.Offset) - 1; i >= 0; i-- {
+		if l.Offset[i] == off {
+			l.Size[i] = uint8(min(int(l.Size[i])+n, limit))
+			return
+		}
+	}
+	l.Offset = append(l.Offset, off)
+	l.Size = append(l.Size, uint8(n))
 }
 
 // scalarBase is the part of a memory address that scalar registers form, and
@@ -224,9 +241,8 @@ func (c *CU) remember(w *wave, in *isa.Inst, m *memCache, op *cache.MemOp) {
 	if !m.valid {
 		return
 	}
-	m.epoch, m.base, m.n, m.lanes = w.epoch, base, int32(op.N), op.Lanes
-	m.lines = append(m.lines[:0], op.Lines[:op.N]...)
-	m.size = append(m.size[:0], op.Size[:op.N]...)
+	op.Lines = c.st.patterns.intern(op.Lines)
+	m.epoch, m.base, m.line, m.lanes, m.lines = w.epoch, base, op.Base, op.Lanes, op.Lines
 	m.maxOff = 0
 	for l := a.Lanes; l != 0; l &= l - 1 {
 		m.maxOff = max(m.maxOff, a.Addr[bits.TrailingZeros64(l)]-base+uint64(a.Bytes))
@@ -247,11 +263,7 @@ func (c *CU) rebase(w *wave, in *isa.Inst, m *memCache, op *cache.MemOp) bool {
 			return false
 		}
 	}
-	op.N, op.Lanes = int(m.n), m.lanes
-	for i, l := range m.lines {
-		op.Lines[i] = l + d
-	}
-	copy(op.Size[:], m.size)
+	op.Base, op.Lanes, op.Lines = m.line+d, m.lanes, m.lines
 	return true
 }
 
@@ -307,4 +319,36 @@ func (c *CU) checkDirty(w *wave, u *uop, addr uint64) error {
 			r.Name, k.Insts[i].Text(k.CPU), k.Insts[i].PC)
 	}
 	return nil
+}
+
+// patterns keeps one copy of every line pattern that loops use: waves and CUs
+// of a die share them, which keeps them in the host's caches.
+type patterns struct {
+	by    map[uint64][]*cache.Lines
+	count int
+}
+
+// maxPatterns bounds the table for kernels whose every access is different;
+// beyond it a pattern is copied instead.
+const maxPatterns = 1 << 14
+
+func (p *patterns) intern(l *cache.Lines) *cache.Lines {
+	h := uint64(14695981039346656037)
+	for i, o := range l.Offset {
+		h = (h ^ o ^ uint64(l.Size[i])<<56) * 1099511628211
+	}
+	for _, x := range p.by[h] {
+		if slices.Equal(x.Offset, l.Offset) && slices.Equal(x.Size, l.Size) {
+			return x
+		}
+	}
+	x := &cache.Lines{Offset: slices.Clone(l.Offset), Size: slices.Clone(l.Size)}
+	if p.count < maxPatterns {
+		if p.by == nil {
+			p.by = map[uint64][]*cache.Lines{}
+		}
+		p.by[h] = append(p.by[h], x)
+		p.count++
+	}
+	return x
 }

@@ -142,6 +142,7 @@ func NewProgram(s *Spec, l *isa.Launch, o ProgramOptions) (*Program, error) {
 		u.bumps = writesExec(in)
 		p.uops[i] = u
 	}
+	p.markLoops()
 	p.Kernarg = l.Memory.Alloc("kernarg", uint64(max(len(l.Kernarg), 16)))
 	l.Memory.Write(p.Kernarg, l.Kernarg)
 	last := k.Insts[len(k.Insts)-1]
@@ -245,8 +246,26 @@ func (p *Program) decodeVMEM(u *uop, in *isa.Inst, c isa.Class) {
 	u.addrSrc, _ = vrange(in.Src[0])
 	u.memBytes = int32(c.Bytes) * isa.Lanes
 	u.memKind = memKindOf(c)
-	u.memIdx = int16(p.memOps)
-	p.memOps++
+	u.memIdx = -1
+}
+
+// markLoops gives every vector memory instruction inside a loop a place to
+// remember its pattern; outside it is run once and not remembered.
+func (p *Program) markLoops() {
+	in := make([]bool, len(p.uops))
+	for i := range p.Kernel.Insts {
+		if t := p.Kernel.Insts[i].Target; p.uops[i].kind == kindBranch && t >= 0 && int(t) <= i {
+			for j := int(t); j <= i; j++ {
+				in[j] = true
+			}
+		}
+	}
+	for i := range p.uops {
+		if p.uops[i].kind == kindVMEM && in[i] {
+			p.uops[i].memIdx = int16(p.memOps)
+			p.memOps++
+		}
+	}
 }
 
 func decodeInternal(u *uop, in *isa.Inst) error {

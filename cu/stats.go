@@ -67,6 +67,8 @@ type Stats struct {
 
 	SMEMHits, SMEMMisses     uint64
 	ICacheHits, ICacheMisses uint64
+
+	patterns patterns // shared by the CUs that share this Stats
 }
 
 // Merge adds o to s.

@@ -27,9 +27,6 @@ type workgroup struct {
 
 // wave is a resident wave: scheduling state first, architectural state behind.
 type wave struct {
-	// until is the first cycle at which the wave may issue or its reason may
-	// change; cache.Never while it waits for an event.
-	until  int64
 	last   int64 // cycles before this one are accounted
 	reason StallReason
 	blame  int32 // instruction that the current reason is booked on
@@ -68,15 +65,13 @@ type wave struct {
 type memCache struct {
 	epoch     uint32
 	valid     bool
-	all       bool // every active lane in range
-	n         int32
 	lanes     uint8
-	base      uint64 // scalar part of the address
-	maxOff    uint64 // largest lane offset plus access size
-	service   int32
+	service   int32 // LDS
 	conflicts int32
-	lines     []uint64
-	size      []uint8
+	base      uint64 // scalar part of the address
+	line      uint64 // first line
+	maxOff    uint64 // largest lane offset plus access size
+	lines     *cache.Lines
 }
 
 func (w *wave) vmCount(now int64) int {
