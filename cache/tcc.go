@@ -140,7 +140,7 @@ func NewTCC(cfg TCCConfig, client TCCClient) (*TCC, error) {
 		mshrs:    make([]mshr, cfg.Channels*cfg.MSHRsPerChannel),
 		hit:      int64(cfg.HitLatencyCycles),
 		ack:      int64(cfg.WriteAckCycles),
-		lookup:   int64(cfg.HitLatencyCycles) / 2,
+		lookup:   int64(cfg.HitLatencyCycles) / 4,
 		readCost: int64((cfg.LineBytes + cfg.ReadBytesPerCycle - 1) / cfg.ReadBytesPerCycle),
 	}
 	t.answer = t.hit - t.lookup
@@ -171,6 +171,12 @@ func (t *TCC) Next() int64 { return t.wheel.nextAt() }
 
 // NextReturn returns the cycle of the next answer to a CU, or Never.
 func (t *TCC) NextReturn() int64 { return t.returns.nextAt() }
+
+// Channel returns the channel that serves a line.
+func (t *TCC) Channel(line uint64) int {
+	bank, _, _ := t.amap.split(line)
+	return bank
+}
 
 // Lookahead is how many cycles pass at least between anything that happens in
 // the L2 and the answer to a CU that follows from it.

@@ -36,9 +36,9 @@ type Options struct {
 }
 
 // quantumCycles is the longest time for which a CU runs on its own. Longer
-// would keep its state in the host's caches better, but two fit a window of the
-// fabric's latency, and the L2's lookahead bounds it anyway.
-const quantumCycles = 32
+// keeps its state in the host's caches better; the L2's lookahead and the window
+// of the fabric's latency bound it.
+const quantumCycles = 64
 
 // Range is a piece of memory.
 type Range struct {
@@ -214,6 +214,11 @@ func (c *Chip) buildXCD(i int, coreMHz float64, o Options) error {
 		x.next[i] = cache.Never
 	}
 	x.inbox = make([][]answer, len(x.cus))
+	x.lanes = make([]lane, m.L2.Channels)
+	for i := range x.lanes {
+		x.lanes[i].at = cache.Never
+	}
+	x.crossbarAt = cache.Never
 	x.quantum = max(1, min(quantumCycles, x.l2.Lookahead()))
 	x.requests = make([][]request, x.quantum)
 	x.dispatch = newDispatcher(&m.Dispatch, x.cus, m.Chip.ShaderEngines)

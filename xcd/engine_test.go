@@ -1,7 +1,6 @@
 package xcd
 
 import (
-	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -134,67 +133,6 @@ func TestPauseHoldsTheChip(t *testing.T) {
 	r.Engine().Continue()
 	if res := <-finished; res.Cycles == 0 {
 		t.Error("did not run after Continue")
-	}
-}
-
-// TestWakeQueue holds the queue against a plain array of times.
-func TestWakeQueue(t *testing.T) {
-	const cus = 38
-	rng := rand.New(rand.NewPCG(4, 4))
-	w := newWakeQueue(cus)
-	var at [cus]int64
-	for i := range at {
-		at[i] = cache.Never
-	}
-	set := func(cu int, t int64) { at[cu] = t; w.set(cu, t) }
-	for i := range cus {
-		set(i, int64(i%3))
-	}
-	now := int64(0)
-	for range 100000 {
-		want := slices.Min(at[:])
-		got := w.next()
-		if got > want {
-			t.Fatalf("at %d: next is %d, want %d or before", now, got, want)
-		}
-		if got == cache.Never {
-			set(0, now+1)
-			continue
-		}
-		now = got
-		if rng.IntN(4) == 0 { // a line returns at this cycle
-			set(rng.IntN(cus), now+int64(rng.IntN(2)))
-		}
-		var due uint64
-		for i, v := range at {
-			if v == now {
-				due |= 1 << i
-			}
-		}
-		if m := w.take(now); m != due {
-			t.Fatalf("at %d: CUs %b, want %b", now, m, due)
-		}
-		for i := range at {
-			if due>>i&1 == 0 {
-				continue
-			}
-			switch rng.IntN(6) {
-			case 0:
-				set(i, cache.Never)
-			case 1:
-				set(i, now+1+rng.Int64N(5000))
-			case 2:
-				set(i, now+wakeSlots-1+rng.Int64N(3))
-			default:
-				set(i, now+1+rng.Int64N(9))
-			}
-			if at[i] == cache.Never {
-				continue
-			}
-			if rng.IntN(5) == 0 { // moved
-				set(i, now+1+rng.Int64N(2000))
-			}
-		}
 	}
 }
 

@@ -47,8 +47,8 @@ type XCD struct {
 	next       []int64     // per CU: its next wake
 	inbox      [][]answer  // per CU: what memory brings in this quantum, in order of time
 	requests   [][]request // by cycle of the quantum, CUs in order
-	refused    refusals    // requests that a full L2 queue turned away
-	refusalSeq uint64
+	lanes      []lane      // by L2 channel
+	crossbarAt int64       // the earliest lane
 	quantum    int64
 	begin      int64 // of the quantum
 	l2         *cache.TCC
@@ -104,7 +104,7 @@ func (x *XCD) Handle(e sim.Event) error {
 		if x.err != nil {
 			return x.err
 		}
-		if x.dispatch.active && x.dispatch.done() && x.l2.Idle() && len(x.refused) == 0 {
+		if x.dispatch.active && x.dispatch.done() && x.l2.Idle() && x.crossbarAt == cache.Never {
 			x.finish(x.now)
 		}
 	}
@@ -120,9 +120,7 @@ func (x *XCD) nextCycle() int64 {
 	for _, n := range x.next {
 		at = min(at, n)
 	}
-	if len(x.refused) > 0 {
-		at = min(at, x.refused[0].at)
-	}
+	at = min(at, x.crossbarAt)
 	if x.everyCycle && x.dispatch.active {
 		at = min(at, x.now+1)
 	}
@@ -208,17 +206,15 @@ func (x *XCD) runL2(from, to int64) {
 		if asked < to {
 			at = min(at, asked)
 		}
-		if len(x.refused) > 0 {
-			at = min(at, x.refused[0].at)
-		}
+		at = min(at, x.crossbarAt)
 		if at >= to {
 			return
 		}
 		at = max(at, from)
 		x.now = max(x.now, at)
 		x.l2.Advance(at)
-		for len(x.refused) > 0 && x.refused[0].at <= at {
-			x.offer(at, x.refused.pop())
+		if x.crossbarAt <= at {
+			x.retry(at)
 		}
 		if asked == at {
 			for _, r := range x.requests[at-from] {
@@ -229,17 +225,39 @@ func (x *XCD) runL2(from, to int64) {
 	}
 }
 
-// offer asks the L2; a request that it turns away waits in the crossbar.
+// offer asks the L2, behind those that wait for the same channel already.
 func (x *XCD) offer(at int64, r request) {
-	var retry int64
-	if r.bytes == 0 {
-		retry = x.l2.Read(at, int(r.cu), r.line, r.tag)
-	} else {
-		retry = x.l2.Write(at, int(r.cu), r.line, int(r.bytes), r.tag)
+	l := &x.lanes[x.l2.Channel(r.line)]
+	if l.empty() {
+		retry := x.ask(at, r)
+		if retry == 0 {
+			return
+		}
+		l.at = retry
+		x.crossbarAt = min(x.crossbarAt, retry)
 	}
-	if retry != 0 {
-		x.refusalSeq++
-		x.refused.push(refusal{at: retry, seq: x.refusalSeq, request: r})
+	l.waiting = append(l.waiting, r)
+}
+
+func (x *XCD) ask(at int64, r request) (retry int64) {
+	if r.bytes == 0 {
+		return x.l2.Read(at, int(r.cu), r.line, r.tag)
+	}
+	return x.l2.Write(at, int(r.cu), r.line, int(r.bytes), r.tag)
+}
+
+// retry lets the lanes that are due ask again.
+func (x *XCD) retry(now int64) {
+	x.crossbarAt = cache.Never
+	for i := range x.lanes {
+		l := &x.lanes[i]
+		for l.at <= now {
+			if l.at = x.ask(now, l.waiting[l.head]); l.at == 0 {
+				l.at = now
+				l.pop()
+			}
+		}
+		x.crossbarAt = min(x.crossbarAt, l.at)
 	}
 }
 
@@ -341,53 +359,19 @@ func (x *XCD) dump() string {
 	return s
 }
 
-// refusal is a request that asks again at cycle at.
-type refusal struct {
-	at  int64
-	seq uint64
-	request
+// lane is the crossbar's queue for one L2 channel: requests that the channel's
+// own queue had no room for, in order.
+type lane struct {
+	waiting []request
+	head    int
+	at      int64 // when the first may ask again; cache.Never when none waits
 }
 
-// refusals is a heap by (cycle, order of refusal).
-type refusals []refusal
+func (l *lane) empty() bool { return l.head == len(l.waiting) }
 
-func (h refusals) less(i, j int) bool {
-	return h[i].at < h[j].at || h[i].at == h[j].at && h[i].seq < h[j].seq
-}
-
-func (h *refusals) push(r refusal) {
-	*h = append(*h, r)
-	s := *h
-	for i := len(s) - 1; i > 0; {
-		p := (i - 1) / 2
-		if !s.less(i, p) {
-			break
-		}
-		s[i], s[p] = s[p], s[i]
-		i = p
+func (l *lane) pop() {
+	l.head++
+	if l.empty() {
+		l.waiting, l.head, l.at = l.waiting[:0], 0, cache.Never
 	}
-}
-
-func (h *refusals) pop() request {
-	s := *h
-	top := s[0].request
-	last := len(s) - 1
-	s[0] = s[last]
-	s = s[:last]
-	*h = s
-	for i := 0; ; {
-		c := 2*i + 1
-		if c >= len(s) {
-			break
-		}
-		if c+1 < len(s) && s.less(c+1, c) {
-			c++
-		}
-		if !s.less(c, i) {
-			break
-		}
-		s[i], s[c] = s[c], s[i]
-		i = c
-	}
-	return top
 }
