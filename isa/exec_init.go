@@ -8,7 +8,10 @@ package isa
 //
 // Pointers that a launch does not have (dispatch packet, queue) are zero.
 func Init(k *Kernel, l *Launch, wgID [3]int, wave int, kernargAddr uint64, s *State) {
-	s.CPU, s.Mode, s.PC, s.SCC, s.Ended = k.CPU, DefaultMode, 0, false, false
+	s.CPU, s.Mode, s.PC, s.SCC, s.Ended = k.CPU, k.ABI.Mode, k.Entry, false, false
+	if s.Mode == 0 {
+		s.Mode = DefaultMode
+	}
 	s.SGPR = [NumSGPRs]uint32{}
 	s.VGPR = sized(s.VGPR, k.VGPRs)
 	s.AGPR = sized(s.AGPR, k.AGPRs)

@@ -9,6 +9,7 @@ type Kernel struct {
 	Name  string
 	CPU   CPU
 	Insts []Inst // in address order; branch targets are resolved in Inst.Target
+	Entry int    // index of the first instruction that runs: past the prologue of code whose arguments are preloaded
 
 	VGPRs, AGPRs int // architectural and accumulation registers per lane, before the allocation granule
 	SGPRs        int
@@ -30,6 +31,9 @@ type ABI struct {
 	WorkgroupID                                   [3]bool
 	WorkgroupInfo                                 bool
 	WorkitemIDDims                                int // 0: x, 1: x and y, 2: x, y and z
+
+	// Mode is the MODE register that a wave starts with; 0 means DefaultMode.
+	Mode uint32
 }
 
 // Launch is one dispatch of a kernel.
