@@ -3,6 +3,7 @@ package isa
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // ErrUnsupported is wrapped by the error of an instruction that Exec has no
@@ -63,30 +64,81 @@ func unsupported(k *Kernel, in *Inst, why string) error {
 }
 
 // CheckRegisters reports the first instruction that names a register which the
-// kernel did not declare. Exec relies on it: run it once per kernel.
+// kernel did not declare, or a scalar where only a vector register can be. Exec
+// relies on it: run it once per kernel.
 func CheckRegisters(k *Kernel) error {
 	for i := range k.Insts {
 		in := &k.Insts[i]
-		ops := [...]Operand{in.Dst, in.SDst, in.Src[0], in.Src[1], in.Src[2], in.Src[3], in.Scale[0], in.Scale[1]}
-		for _, o := range ops {
-			if !o.Present() {
-				continue
-			}
-			end := o.Reg.Index() + int(o.N)
-			file, limit := "SGPR", NumSGPRs
-			switch {
-			case o.Reg.IsAGPR():
-				file, limit = "AGPR", k.AGPRs
-			case o.Reg.IsVGPR():
-				file, limit = "VGPR", k.VGPRs
-			case !o.Reg.IsSGPR():
-				continue
-			}
-			if end > limit {
-				return fmt.Errorf("isa: kernel %s: %s at pc %#x names %s %d, but the kernel has %d",
-					k.Name, in.Text(k.CPU), in.PC, file, end-1, limit)
-			}
+		if err := checkRanges(k, in); err != nil {
+			return err
+		}
+		if o, ok := notVector(in); !ok {
+			return fmt.Errorf("isa: kernel %s: %s at pc %#x has %v where it needs a vector register",
+				k.Name, in.Text(k.CPU), in.PC, o.Reg)
 		}
 	}
 	return nil
 }
+
+func checkRanges(k *Kernel, in *Inst) error {
+	ops := [...]Operand{in.Dst, in.SDst, in.Src[0], in.Src[1], in.Src[2], in.Src[3], in.Scale[0], in.Scale[1]}
+	for _, o := range ops {
+		if !o.Present() {
+			continue
+		}
+		end := o.Reg.Index() + int(o.N)
+		file, limit := "SGPR", NumSGPRs
+		switch {
+		case o.Reg.IsAGPR():
+			file, limit = "AGPR", k.AGPRs
+		case o.Reg.IsVGPR():
+			file, limit = "VGPR", k.VGPRs
+		case !o.Reg.IsSGPR():
+			continue
+		}
+		if end > limit {
+			return fmt.Errorf("isa: kernel %s: %s at pc %#x names %s %d, but the kernel has %d",
+				k.Name, in.Text(k.CPU), in.PC, file, end-1, limit)
+		}
+	}
+	return nil
+}
+
+// notVector returns an operand that must be a vector register and is not.
+func notVector(in *Inst) (Operand, bool) {
+	var need [4]Operand
+	switch in.Enc {
+	case VOP1, VOP2, VOP3, VOP3P:
+		if in.Op != V_READFIRSTLANE_B32 && in.Op != V_READLANE_B32 && !isCompare(in.Op) {
+			need[0] = in.Dst
+		}
+		switch in.Op {
+		case V_SWAP_B32, V_PERMLANE16_SWAP_B32, V_PERMLANE32_SWAP_B32:
+			need[1] = in.Src[0]
+		}
+		if in.Src[0].N > 2 { // wide sources of the scaled conversions
+			need[1] = in.Src[0]
+		}
+		if in.Src[1].N > 2 {
+			need[2] = in.Src[1]
+		}
+	case MAI:
+		need = [4]Operand{in.Dst, in.Src[0], in.Src[1]}
+		if in.Src[0].N == 1 && in.Src[2].N == 0 { // v_accvgpr_write takes a scalar
+			need = [4]Operand{in.Dst}
+		}
+	case DS:
+		need = [4]Operand{in.Dst, in.Src[0], in.Src[1], in.Src[2]}
+	case MUBUF, FLAT:
+		need = [4]Operand{in.Dst, in.Src[0], in.Src[3]}
+	}
+	for _, o := range need {
+		if o.Present() && !o.Reg.IsVector() {
+			return o, false
+		}
+	}
+	return Operand{}, true
+}
+
+// isCompare reports v_cmp and v_cmpx, which write a lane mask.
+func isCompare(op Op) bool { return strings.HasPrefix(op.String(), "v_cmp") }

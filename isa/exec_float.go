@@ -56,8 +56,16 @@ func nan64(a, b, c uint64) uint64 {
 
 // fma32 is a*b+c with one rounding. The product of two f32 is exact in f64; the
 // sum is rounded to odd there, which makes the second rounding harmless.
+//
+// Without that, the second rounding goes wrong only where the f64 sum lands on
+// the midpoint of two f32, or where the f32 is denormal.
 func fma32(a, b, c float32) float32 {
-	return float32(fmaOdd(float64(a), float64(b), float64(c)))
+	p := float64(a) * float64(b)
+	s := float64(p) + float64(c)
+	if u := math.Float64bits(s); u&(1<<29-1) != 1<<28 && u>>52&0x7ff > 1023-126 {
+		return float32(s)
+	}
+	return float32(addOdd(p, float64(c)))
 }
 
 // fmaOdd is a*b+c for sources whose product is exact in f64, rounded to odd:

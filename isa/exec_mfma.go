@@ -401,11 +401,17 @@ func dotColumns(c, d *[4]uint32, a, b []float64, group int) {
 		ag := a[g : g+group]
 		p0, p1, p2, p3 := b0[g:g+group], b1[g:g+group], b2[g:g+group], b3[g:g+group]
 		var s0, s1, s2, s3 float64
-		for n, x := range ag {
-			s0 += x * p0[n]
-			s1 += x * p1[n]
-			s2 += x * p2[n]
-			s3 += x * p3[n]
+		if group == 8 {
+			x := (*[8]float64)(ag)
+			s0, s1 = dot8(x, (*[8]float64)(p0)), dot8(x, (*[8]float64)(p1))
+			s2, s3 = dot8(x, (*[8]float64)(p2)), dot8(x, (*[8]float64)(p3))
+		} else {
+			for n, x := range ag {
+				s0 += x * p0[n]
+				s1 += x * p1[n]
+				s2 += x * p2[n]
+				s3 += x * p3[n]
+			}
 		}
 		v0 = float32(float64(v0) + s0)
 		v1 = float32(float64(v1) + s1)
@@ -413,6 +419,12 @@ func dotColumns(c, d *[4]uint32, a, b []float64, group int) {
 		v3 = float32(float64(v3) + s3)
 	}
 	d[0], d[1], d[2], d[3] = matrixNaN(v0), matrixNaN(v1), matrixNaN(v2), matrixNaN(v3)
+}
+
+// dot8 sums pairwise, which the processor overlaps.
+func dot8(a, b *[8]float64) float64 {
+	return ((a[0]*b[0] + a[1]*b[1]) + (a[2]*b[2] + a[3]*b[3])) +
+		((a[4]*b[4] + a[5]*b[5]) + (a[6]*b[6] + a[7]*b[7]))
 }
 
 func matrixNaN(v float32) uint32 {

@@ -110,7 +110,6 @@ func registerConvertPacked() {
 	execTable[V_CVT_PK_F16_F32] = vop{src: f2, f: func(a, b, _ uint32) uint32 {
 		return uint32(f32ToF16(ffrom(a))) | uint32(f32ToF16(ffrom(b)))<<16
 	}}.exec()
-	execTable[V_CVT_PK_BF16_F32] = vop{src: f2, f: func(a, b, _ uint32) uint32 { return f32ToBF16(a) | f32ToBF16(b)<<16 }}.exec()
 	execTable[V_CVT_PKNORM_I16_F32] = vop{src: f2, f: func(a, b, _ uint32) uint32 {
 		return normI16(float64(ffrom(a))) | normI16(float64(ffrom(b)))<<16
 	}}.exec()

@@ -25,6 +25,9 @@ type vop struct {
 	src [3]kind
 	dst kind
 	acc bool // the destination is the third source (v_fmac, v_dot*c)
+
+	// all does f for every lane, where calling f by lane would show; nil elsewhere.
+	all func(d, a, b, c *VReg)
 }
 
 // vop64 is a vector operation with a 64-bit source or result.
@@ -44,15 +47,14 @@ func (o vop64) exec() execFunc {
 }
 
 func (o *vop) run(in *Inst, s *State) {
-	var b0, b1, b2 VReg
 	lanes := s.vectorLanes(in)
-	a := s.fetch32(in, 0, o.src[0], &b0)
-	b := s.fetch32(in, 1, o.src[1], &b1)
+	a := s.fetch32(in, 0, o.src[0], &s.tmp[0])
+	b := s.fetch32(in, 1, o.src[1], &s.tmp[1])
 	var c *VReg
 	if o.acc {
 		c = s.vreg(in.Dst.Reg)
 	} else {
-		c = s.fetch32(in, 2, o.src[2], &b2)
+		c = s.fetch32(in, 2, o.src[2], &s.tmp[2])
 	}
 	f := o.f
 	if in.Flags&Clamp != 0 && o.sat != nil {
@@ -69,6 +71,10 @@ func (o *vop) run(in *Inst, s *State) {
 		return
 	}
 	if lanes == ^uint64(0) {
+		if o.all != nil && in.Flags&Clamp == 0 {
+			o.all(d, a, b, c)
+			return
+		}
 		for l := range d {
 			d[l] = f(a[l], b[l], c[l])
 		}
@@ -90,12 +96,15 @@ func (s *State) vectorLanes(in *Inst) uint64 {
 	return lanes
 }
 
+// zeroVReg is what an absent source reads as; nothing writes it.
+var zeroVReg VReg
+
 // fetch32 returns source i by lane. The result is the register itself where
 // nothing changes the bits, else buf.
 func (s *State) fetch32(in *Inst, i int, k kind, buf *VReg) *VReg {
 	o := in.Src[i]
 	if !o.Present() {
-		return buf
+		return &zeroVReg
 	}
 	var v *VReg
 	if o.Reg.IsVector() {

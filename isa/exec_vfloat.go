@@ -239,7 +239,6 @@ func registerVectorF32() {
 	r(V_SIN_F16, V_SIN_F32, OpInvalid, trans(cycles(math.Sin)), false)
 	r(V_COS_F16, V_COS_F32, OpInvalid, trans(cycles(math.Cos)), false)
 	registerVectorScale()
-	registerHotF32()
 }
 
 // halfOrWide uses one rule for f16 and another for the wider formats.
@@ -273,20 +272,6 @@ func registerVectorScale() {
 		f: func(a, _, _ uint32) uint32 { return frexpExp(&fmt16, uint64(a)) }}.exec()
 	t[V_FREXP_EXP_I32_F64] = vop64{src: [3]kind{kF64}, dst: kB32,
 		f: func(a, _, _ uint64) uint64 { return uint64(frexpExp(&fmt64, a)) }}.exec()
-}
-
-// registerHotF32 replaces the f32 forms that kernels run most by direct ones.
-func registerHotF32() {
-	f32 := [3]kind{kF32, kF32, kF32}
-	execTable[V_ADD_F32] = vop{src: f32, dst: kF32, f: func(a, b, _ uint32) uint32 {
-		if v := ffrom(a) + ffrom(b); v == v {
-			return fbits(v)
-		}
-		return nan32(a, b, 0)
-	}}.exec()
-	execTable[V_MUL_F32] = vop{src: f32, dst: kF32, f: func(a, b, _ uint32) uint32 { return mulF32(a, b) }}.exec()
-	execTable[V_FMA_F32] = vop{src: f32, dst: kF32, f: fmaF32}.exec()
-	execTable[V_FMAC_F32] = vop{src: f32, dst: kF32, acc: true, f: fmaF32}.exec()
 }
 
 func mulF32(a, b uint32) uint32 {

@@ -16,6 +16,7 @@ func registerVector() {
 	registerVectorCompare()
 	registerVectorF32()
 	registerVectorConvert()
+	registerHot()
 }
 
 // b32 registers a dword operation without float modifiers.
@@ -25,19 +26,11 @@ func b32(op Op, f func(a, b, c uint32) uint32) { execTable[op] = vop{f: f}.exec(
 func sat32(op Op, f, sat func(a, b, c uint32) uint32) { execTable[op] = vop{f: f, sat: sat}.exec() }
 
 func registerVectorBits() {
-	b32(V_MOV_B32, func(a, _, _ uint32) uint32 { return a })
-	b32(V_ACCVGPR_READ_B32, func(a, _, _ uint32) uint32 { return a })
-	b32(V_ACCVGPR_WRITE_B32, func(a, _, _ uint32) uint32 { return a })
 	b32(V_ACCVGPR_WRITE, func(a, _, _ uint32) uint32 { return a })
 	b32(V_ACCVGPR_MOV_B32, func(a, _, _ uint32) uint32 { return a })
 	b32(V_NOT_B32, func(a, _, _ uint32) uint32 { return ^a })
-	b32(V_AND_B32, func(a, b, _ uint32) uint32 { return a & b })
-	b32(V_OR_B32, func(a, b, _ uint32) uint32 { return a | b })
-	b32(V_XOR_B32, func(a, b, _ uint32) uint32 { return a ^ b })
 	b32(V_XNOR_B32, func(a, b, _ uint32) uint32 { return ^(a ^ b) })
 	b32(V_BFREV_B32, func(a, _, _ uint32) uint32 { return bits.Reverse32(a) })
-	b32(V_LSHLREV_B32, func(a, b, _ uint32) uint32 { return b << (a & 31) })
-	b32(V_LSHRREV_B32, func(a, b, _ uint32) uint32 { return b >> (a & 31) })
 	b32(V_ASHRREV_I32, func(a, b, _ uint32) uint32 { return uint32(int32(b) >> (a & 31)) })
 	b32(V_BFE_U32, func(a, b, c uint32) uint32 { return uint32(bfeU(uint64(a), b&31, c&31)) })
 	b32(V_BFE_I32, func(a, b, c uint32) uint32 { return uint32(bfeI(uint64(a), b&31, c&31, 32)) })
@@ -46,9 +39,7 @@ func registerVectorBits() {
 	b32(V_ALIGNBIT_B32, func(a, b, c uint32) uint32 { return uint32((uint64(a)<<32 | uint64(b)) >> (c & 31)) })
 	b32(V_ALIGNBYTE_B32, func(a, b, c uint32) uint32 { return uint32((uint64(a)<<32 | uint64(b)) >> (8 * (c & 3))) })
 	b32(V_PERM_B32, permBytes)
-	b32(V_LSHL_ADD_U32, func(a, b, c uint32) uint32 { return a<<(b&31) + c })
 	b32(V_ADD_LSHL_U32, func(a, b, c uint32) uint32 { return (a + b) << (c & 31) })
-	b32(V_LSHL_OR_B32, func(a, b, c uint32) uint32 { return a<<(b&31) | c })
 	b32(V_AND_OR_B32, func(a, b, c uint32) uint32 { return a&b | c })
 	b32(V_OR3_B32, func(a, b, c uint32) uint32 { return a | b | c })
 	b32(V_ADD3_U32, func(a, b, c uint32) uint32 { return a + b + c })
@@ -147,12 +138,10 @@ func registerVectorInt() {
 	add := func(a, b, _ uint32) uint32 { return a + b }
 	sub := func(a, b, _ uint32) uint32 { return a - b }
 	rev := func(a, b, _ uint32) uint32 { return b - a }
-	sat32(V_ADD_U32, add, func(a, b, _ uint32) uint32 { return satU(int64(a)+int64(b), 32) })
 	sat32(V_SUB_U32, sub, func(a, b, _ uint32) uint32 { return satU(int64(a)-int64(b), 32) })
 	sat32(V_SUBREV_U32, rev, func(a, b, _ uint32) uint32 { return satU(int64(b)-int64(a), 32) })
 	sat32(V_ADD_I32, add, func(a, b, _ uint32) uint32 { return satI(i32(a)+i32(b), 32) })
 	sat32(V_SUB_I32, sub, func(a, b, _ uint32) uint32 { return satI(i32(a)-i32(b), 32) })
-	b32(V_MUL_LO_U32, func(a, b, _ uint32) uint32 { return a * b })
 	b32(V_MUL_LO_I32, func(a, b, _ uint32) uint32 { return a * b })
 	b32(V_MUL_HI_U32, func(a, b, _ uint32) uint32 { return mulHiU32(a, b) })
 	b32(V_MUL_HI_I32, func(a, b, _ uint32) uint32 { return mulHiI32(a, b) })

@@ -141,12 +141,7 @@ func registerVectorPacked() {
 	packedF16(V_PK_MINIMUM3_F16, fMinimum3, false)
 	packedF16(V_PK_MAXIMUM3_F16, fMaximum3, false)
 	t := &execTable
-	t[V_PK_ADD_F32] = packedF32(func(a, b, _ uint32) uint32 {
-		if v := ffrom(a) + ffrom(b); v == v {
-			return fbits(v)
-		}
-		return nan32(a, b, 0)
-	})
+	t[V_PK_ADD_F32] = packedF32(func(a, b, _ uint32) uint32 { return addF32(a, b) })
 	t[V_PK_MUL_F32] = packedF32(func(a, b, _ uint32) uint32 { return mulF32(a, b) })
 	t[V_PK_FMA_F32] = packedF32(fmaF32)
 	t[V_PK_MOV_B32] = func(_ *Kernel, in *Inst, s *State) error {

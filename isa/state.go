@@ -31,6 +31,8 @@ type State struct {
 	Ended bool
 
 	Access Access // filled by Exec for memory instructions
+
+	tmp [3]VReg // sources of a vector instruction that are not plain registers
 }
 
 // WaveInfo is what hardware registers say about a wave's place.
