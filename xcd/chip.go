@@ -36,8 +36,8 @@ type Options struct {
 }
 
 // quantumCycles is the longest time for which a CU runs on its own. Longer
-// keeps its state in the host's caches better; the L2's lookahead and the window
-// of the fabric's latency bound it.
+// keeps its state in the host's caches better; the L2's lookahead, the gap between
+// workgroups of a CU and the window of the fabric's latency bound it.
 const quantumCycles = 64
 
 // Range is a piece of memory.
@@ -219,7 +219,7 @@ func (c *Chip) buildXCD(i int, coreMHz float64, o Options) error {
 		x.lanes[i].at = cache.Never
 	}
 	x.crossbarAt = cache.Never
-	x.quantum = max(1, min(quantumCycles, x.l2.Lookahead()))
+	x.quantum = max(1, min(quantumCycles, x.l2.Lookahead(), int64(m.Dispatch.WorkgroupGapCycles)))
 	x.requests = make([][]request, x.quantum)
 	x.dispatch = newDispatcher(&m.Dispatch, x.cus, m.Chip.ShaderEngines)
 	x.memory = sim.NewPort(x, portDepth, portDepth, name+".Memory")

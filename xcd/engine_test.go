@@ -6,8 +6,6 @@ import (
 
 	"github.com/sarchlab/akita/v4/sim"
 	"github.com/sarchlab/akita/v4/sim/directconnection"
-
-	"github.com/whisker-sim/whisker/cache"
 )
 
 type testEvent struct {

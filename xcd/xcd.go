@@ -62,9 +62,10 @@ type XCD struct {
 
 	now       int64
 	launchAt  int64 // arrival of a launch not yet begun, or cache.Never
-	launch    *Control
+	kernel    *Control
 	firstWave int64
 	lastEnd   int64
+	activeAt  int64 // the last cycle in which a workgroup ended or the L2 did anything
 	fabric    FabricStats
 }
 
@@ -98,14 +99,20 @@ func (x *XCD) Handle(e sim.Event) error {
 			break
 		}
 		x.now = from
+		x.launch(from)
 		to := min(from+x.quantum, x.engine.end)
+		for _, at := range []int64{x.dispatch.at, x.launchAt} {
+			if at > from {
+				to = min(to, at) // a CU is told of a launch when its time has come
+			}
+		}
 		x.runCUs(from, to)
 		x.runL2(from, to)
 		if x.err != nil {
 			return x.err
 		}
 		if x.dispatch.active && x.dispatch.done() && x.l2.Idle() && x.crossbarAt == cache.Never {
-			x.finish(x.now)
+			x.finish(x.activeAt)
 		}
 	}
 	x.out.flush(x.now)
@@ -127,25 +134,28 @@ func (x *XCD) nextCycle() int64 {
 	return max(at, x.now)
 }
 
-// runCUs brings every CU from cycle from to cycle to, exclusive. Launches come
-// first: a workgroup that ends makes room for another only after a gap longer
-// than the quantum, or in the next one.
+// launch starts what the command processor and the dispatcher have for cycle
+// now.
+func (x *XCD) launch(now int64) {
+	if x.launchAt <= now {
+		x.launchAt = cache.Never
+		x.firstWave, x.lastEnd, x.activeAt = cache.Never, now, now
+		x.dispatch.begin(now, x.kernel.List, x.kernel.Waves)
+	}
+	if x.dispatch.at <= now {
+		if x.firstWave == cache.Never {
+			x.firstWave = now
+		}
+		x.dispatch.step(now, x.next)
+	}
+}
+
+// runCUs brings every CU from cycle from to cycle to, exclusive. A workgroup
+// that ends meanwhile makes room for another after a gap, which is no shorter
+// than the quantum.
 func (x *XCD) runCUs(from, to int64) {
 	x.begin = from
 	x.l2.Deliver(to)
-	if x.launchAt < to {
-		at := max(x.launchAt, from)
-		x.launchAt = cache.Never
-		x.firstWave, x.lastEnd = cache.Never, at
-		x.dispatch.begin(at, x.launch.List, x.launch.Waves)
-	}
-	for x.dispatch.at < to {
-		at := max(x.dispatch.at, from)
-		if x.firstWave == cache.Never {
-			x.firstWave = at
-		}
-		x.dispatch.step(at, x.next)
-	}
 	for cu := range x.cus {
 		x.runCU(cu, from, to)
 	}
@@ -212,6 +222,7 @@ func (x *XCD) runL2(from, to int64) {
 		}
 		at = max(at, from)
 		x.now = max(x.now, at)
+		x.activeAt = max(x.activeAt, at)
 		x.l2.Advance(at)
 		if x.crossbarAt <= at {
 			x.retry(at)
@@ -264,6 +275,7 @@ func (x *XCD) retry(now int64) {
 // workgroupDone is called by a CU while it is stepped.
 func (x *XCD) workgroupDone(cu int, now int64) {
 	x.lastEnd = max(x.lastEnd, now)
+	x.activeAt = max(x.activeAt, now)
 	x.dispatch.ended(now, cu)
 }
 
@@ -296,11 +308,13 @@ func (x *XCD) Write(now int64, cu int, line uint64, bytes int, tag uint32) int64
 
 // LineReturned implements cache.TCCClient.
 func (x *XCD) LineReturned(at int64, cu int, tag uint32) {
+	x.activeAt = max(x.activeAt, at)
 	x.inbox[cu] = append(x.inbox[cu], answer{at: at, tag: tag})
 }
 
 // WriteAcked implements cache.TCCClient.
 func (x *XCD) WriteAcked(at int64, cu int, tag uint32) {
+	x.activeAt = max(x.activeAt, at)
 	x.inbox[cu] = append(x.inbox[cu], answer{at: at, tag: tag, write: true})
 }
 
@@ -336,7 +350,7 @@ func (x *XCD) NotifyRecv(p sim.Port) {
 			m.Release()
 			x.waker.wake(first)
 		case *Control:
-			x.launch, x.launchAt = m, m.Arrive
+			x.kernel, x.launchAt = m, m.Arrive
 			x.waker.wake(m.Arrive)
 		}
 	}
