@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"sort"
+	syncatomic "sync/atomic"
 )
 
 // Region is one allocation of device memory.
@@ -14,25 +15,31 @@ type Region struct {
 }
 
 const (
-	pageBits = 16
-	pageSize = 1 << pageBits
+	pageBits  = 16
+	pageSize  = 1 << pageBits
+	chunkBits = 12 // pages of a chunk: 256 MiB
+	maxChunks = 1 << 13
+)
+
+type (
+	page  [pageSize]byte
+	chunk [1 << chunkBits]syncatomic.Pointer[page]
 )
 
 // Memory is the one sparse backing store of a device: caches hold tags, this
 // holds bytes. Pages appear when written; an untouched byte of a region reads
 // as zero. An access outside every region is an error of the program.
+//
+// Several goroutines may read and write at once. What they see of bytes that
+// others write at the same time is undefined, as on the device.
 type Memory struct {
 	regions []Region // sorted by Base
-	pages   map[uint64]*[pageSize]byte
+	chunks  [maxChunks]syncatomic.Pointer[chunk]
 	next    uint64
-	lastNum uint64
-	last    *[pageSize]byte
 }
 
 // NewMemory returns an empty device memory.
-func NewMemory() *Memory {
-	return &Memory{pages: map[uint64]*[pageSize]byte{}, next: 1 << 32}
-}
+func NewMemory() *Memory { return &Memory{next: 1 << 32} }
 
 // Alloc reserves size bytes aligned to 2 MiB (the driver's fragment) and
 // returns the base address.
@@ -66,20 +73,31 @@ func (m *Memory) Check(addr, n uint64) error {
 	return fmt.Errorf("access of %d bytes at %#x is outside every allocation", n, addr)
 }
 
-func (m *Memory) page(addr uint64, make bool) *[pageSize]byte {
+// page finds the page of an address. Without make it returns nil for a page
+// that was never written.
+func (m *Memory) page(addr uint64, make bool) *page {
 	num := addr >> pageBits
-	if m.last != nil && num == m.lastNum {
-		return m.last
+	ci := num >> chunkBits
+	if ci >= maxChunks {
+		if make {
+			panic(fmt.Sprintf("isa: write at %#x, beyond the device's address space", addr))
+		}
+		return nil
 	}
-	p := m.pages[num]
-	if p == nil {
+	c := m.chunks[ci].Load()
+	if c == nil {
 		if !make {
 			return nil
 		}
-		p = new([pageSize]byte)
-		m.pages[num] = p
+		m.chunks[ci].CompareAndSwap(nil, new(chunk))
+		c = m.chunks[ci].Load()
 	}
-	m.lastNum, m.last = num, p
+	e := &c[num&(1<<chunkBits-1)]
+	p := e.Load()
+	if p == nil && make {
+		e.CompareAndSwap(nil, new(page))
+		p = e.Load()
+	}
 	return p
 }
 

@@ -70,7 +70,7 @@ func build(o RunOptions, m *configs.Machine) (*workloads.Built, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := workloads.Spec{M: o.M, N: o.N, K: o.K, DType: o.DType, Tile: o.Tile, Schedule: schedules[o.Schedule], MFMA: o.MFMA,
+	s := workloads.Spec{M: o.M, N: o.N, K: o.K, DType: o.DType, Tile: o.Tile, Schedule: o.Schedule, MFMA: o.MFMA,
 		W: orDefault(o.Window), C: orDefault(o.Chunk), XCDs: m.Chip.XCDs, Seed: o.Seed}
 	return workloads.GEMM(cpu, s)
 }
@@ -121,9 +121,6 @@ func runTiming(o RunOptions, r *report.Run, machine *configs.Resolved, b *worklo
 	collect(r, res, m, b, law, o.PerInstruction)
 	return nil
 }
-
-// schedules maps the flag's words to the builder's.
-var schedules = map[string]string{"": "", "8-wave": workloads.PingPong8, "4-wave": workloads.Interleave4}
 
 // warmRanges is what an earlier launch of the same kernel leaves in the LLC:
 // its buffers, the output last and dirty.
