@@ -34,6 +34,8 @@ type LLC struct {
 	tags     tags
 	sets     int
 	wheel    wheel
+	arrivals wheel // requests on their way here
+	due      []event
 	hbm      *hbm
 	slices   []llcSlice
 	mshrs    []mshr
@@ -131,13 +133,13 @@ func (l *LLC) ResetStats() {
 // answer is LLCClient.Reply with id.
 func (l *LLC) Read(at int64, src int, line uint64, id uint32) {
 	l.prefetch(line)
-	l.wheel.push(event{at: at, addr: line, id: id, src: uint8(src), kind: llcRead})
+	l.arrivals.push(event{at: at, addr: line, id: id, src: uint8(src), kind: llcRead})
 }
 
 // Write announces dirty bytes of a line that arrive at cycle at.
 func (l *LLC) Write(at int64, src int, line uint64, bytes int) {
 	l.prefetch(line)
-	l.wheel.push(event{at: at, addr: line, bytes: uint16(bytes), src: uint8(src), kind: llcWrite})
+	l.arrivals.push(event{at: at, addr: line, bytes: uint16(bytes), src: uint8(src), kind: llcWrite})
 }
 
 // prefetch brings a set into the host's cache while other requests are
@@ -149,14 +151,37 @@ func (l *LLC) prefetch(line uint64) {
 }
 
 // Next returns the cycle of the next event inside, or Never.
-func (l *LLC) Next() int64 { return l.wheel.nextAt() }
+func (l *LLC) Next() int64 { return min(l.wheel.nextAt(), l.arrivals.nextAt()) }
 
 // Idle reports whether nothing is under way.
-func (l *LLC) Idle() bool { return l.wheel.pending == 0 }
+func (l *LLC) Idle() bool { return l.wheel.pending == 0 && l.arrivals.pending == 0 }
 
 // Advance handles everything that happens at cycle now. Nothing earlier may be
-// pending.
+// pending. Requests of a cycle come after what happens inside and in order of
+// their source, so that it does not matter when they were announced.
 func (l *LLC) Advance(now int64) {
+	l.inside(now)
+	l.arrivals.advance(now)
+	e, ok := l.arrivals.pop()
+	if !ok {
+		return
+	}
+	for ; ok; e, ok = l.arrivals.pop() {
+		i := len(l.due)
+		l.due = append(l.due, e)
+		for ; i > 0 && l.due[i-1].src > e.src; i-- {
+			l.due[i] = l.due[i-1]
+		}
+		l.due[i] = e
+	}
+	for i := range l.due {
+		l.arrive(now, &l.due[i])
+	}
+	l.due = l.due[:0]
+	l.inside(now)
+}
+
+func (l *LLC) inside(now int64) {
 	l.wheel.advance(now)
 	for {
 		e, ok := l.wheel.pop()
@@ -164,8 +189,6 @@ func (l *LLC) Advance(now int64) {
 			return
 		}
 		switch e.kind {
-		case llcRead, llcWrite:
-			l.arrive(now, &e)
 		case llcReply:
 			l.client.Reply(now, int(e.src), e.id)
 		case llcMemoryRead, llcMemoryWrite:

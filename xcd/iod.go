@@ -35,7 +35,7 @@ func (d *IOD) Handle(e sim.Event) error {
 		d.llc.Advance(at)
 	}
 	for i := range d.out {
-		d.out[i].flush(d.now)
+		d.out[i].flush()
 	}
 	if at := d.llc.Next(); at != cache.Never {
 		d.waker.wake(at)
@@ -48,7 +48,7 @@ func (d *IOD) Reply(now int64, xcd int, id uint32) {
 	depart := d.links[xcd].Claim(now, d.line)
 	d.fabric.ReadBytes += uint64(d.line)
 	d.fabric.QueueCycles += uint64(depart - now)
-	d.out[xcd].add(now, BurstLine{Depart: depart, ID: id, Bytes: uint16(d.line), Kind: LineFill})
+	d.out[xcd].add(BurstLine{Depart: depart, ID: id, Bytes: uint16(d.line), Kind: LineFill})
 }
 
 // NotifyRecv takes messages between windows.

@@ -36,7 +36,7 @@ type timed interface {
 // ID is set only when a hook listens at the sending port.
 type LineBurst struct {
 	sim.MsgMeta
-	Sent  int64 // cycle
+	Sent  int64 // cycle in which its first line enters the link
 	N     int
 	Lines [BurstLines]BurstLine
 
@@ -94,24 +94,24 @@ type burstSender struct {
 	open *LineBurst
 }
 
-func (s *burstSender) add(now int64, l BurstLine) {
+func (s *burstSender) add(l BurstLine) {
 	if s.open == nil {
 		s.open = s.pool.get()
 	}
 	s.open.Lines[s.open.N] = l
 	if s.open.N++; s.open.N == BurstLines {
-		s.flush(now)
+		s.flush()
 	}
 }
 
 // flush sends what was gathered.
-func (s *burstSender) flush(now int64) {
+func (s *burstSender) flush() {
 	if s.open == nil {
 		return
 	}
 	b := s.open
 	s.open = nil
-	b.Sent = now
+	b.Sent = b.Lines[0].Depart
 	send(s.port, s.dst, b, b.DataBytes())
 }
 

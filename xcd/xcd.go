@@ -115,7 +115,7 @@ func (x *XCD) Handle(e sim.Event) error {
 			x.finish(x.activeAt)
 		}
 	}
-	x.out.flush(x.now)
+	x.out.flush()
 	if at := x.nextCycle(); at != cache.Never {
 		x.waker.wake(at)
 	}
@@ -285,7 +285,7 @@ func (x *XCD) workgroupDone(cu int, now int64) {
 func (x *XCD) finish(now int64) {
 	x.dispatch.active = false
 	x.l2.Flush(now)
-	x.out.flush(now)
+	x.out.flush()
 	depart := x.link.Claim(now, x.reqBytes)
 	x.fabric.RequestBytes += uint64(x.reqBytes)
 	send(x.control, x.commander, &Control{Kind: ControlComplete, Sent: now, Arrive: depart + x.latency}, 0)
@@ -323,7 +323,7 @@ func (x *XCD) Fetch(now int64, line uint64, id uint32) {
 	depart := x.link.Claim(now, x.reqBytes)
 	x.fabric.RequestBytes += uint64(x.reqBytes)
 	x.fabric.QueueCycles += uint64(depart - now)
-	x.out.add(now, BurstLine{Address: line, Depart: depart, ID: id, Kind: LineRead})
+	x.out.add(BurstLine{Address: line, Depart: depart, ID: id, Kind: LineRead})
 }
 
 // WriteBack implements cache.TCCClient.
@@ -332,7 +332,7 @@ func (x *XCD) WriteBack(now int64, line uint64, bytes int) {
 	x.fabric.RequestBytes += uint64(x.reqBytes)
 	x.fabric.WriteBytes += uint64(bytes)
 	x.fabric.QueueCycles += uint64(depart - now)
-	x.out.add(now, BurstLine{Address: line, Depart: depart, Bytes: uint16(bytes), Kind: LineWrite})
+	x.out.add(BurstLine{Address: line, Depart: depart, Bytes: uint16(bytes), Kind: LineWrite})
 }
 
 // NotifyRecv takes messages between windows.
