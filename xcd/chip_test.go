@@ -218,7 +218,7 @@ func TestSaturatedLinks(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := testMachine()
-			m.Chip.XCDs = 1
+			m.Chip.XCDs, m.L2.MSHRsPerChannel, m.LLC.MSHRsPerSlice = 1, 1024, 1024
 			c.change(m)
 			r := newRig(t, m, Options{}, func(wg, i int) (uint64, int, bool) {
 				return uint64(i*6+wg) * 128, c.bytes, i < lines/6

@@ -18,7 +18,7 @@ func (c *Chip) runWindows(ctx context.Context, k Kernel) error {
 	p := newPool(c.engines, c.threads)
 	defer p.close()
 	told := -1
-	for c.command.waiting > 0 {
+	for {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("stopped after %d of %d workgroups: %w", c.finished(), k.Workgroups, err)
 		}
@@ -26,6 +26,9 @@ func (c *Chip) runWindows(ctx context.Context, k Kernel) error {
 		start := cache.Never
 		for _, e := range c.engines {
 			start = min(start, e.next())
+		}
+		if c.command.waiting == 0 && start > c.command.endAt {
+			return nil // and what was written back has reached the LLC
 		}
 		if start == cache.Never {
 			return c.deadlock(k)
@@ -46,7 +49,6 @@ func (c *Chip) runWindows(ctx context.Context, k Kernel) error {
 			}
 		}
 	}
-	return nil
 }
 
 // pool runs the dies of a window on several threads. Dies share nothing within
