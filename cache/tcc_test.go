@@ -43,10 +43,13 @@ func (b *tccBench) WriteBack(now int64, line uint64, bytes int) {
 	b.backs = append(b.backs, event{at: now, addr: line, bytes: uint16(bytes)})
 }
 
+// run handles all up to a cycle: what happens inside, then the answers, which
+// lie at least a lookahead later.
 func (b *tccBench) run(until int64) {
 	for at := b.l2.Next(); at <= until && at != Never; at = b.l2.Next() {
 		b.l2.Advance(at)
 	}
+	b.l2.Deliver(until + 1)
 }
 
 func (b *tccBench) want(answers ...answer) {
@@ -91,8 +94,8 @@ func TestUnloadedLatency(t *testing.T) {
 	b.want()
 	b.run(10 + 601)
 	b.want(answer{611, 3, 7, "line"})
-	if f := b.fetches[0]; f.at != 60 || f.addr != 0x1000 {
-		t.Errorf("fetch of %#x at %d, want 0x1000 at 60", f.addr, f.at)
+	if f := b.fetches[0]; f.at != 35 || f.addr != 0x1000 {
+		t.Errorf("fetch of %#x at %d, want 0x1000 at 35", f.addr, f.at)
 	}
 	b.read(1000, 4, 0x1000, 8)
 	b.run(1100)
@@ -111,9 +114,9 @@ func TestHitOnLineInFlight(t *testing.T) {
 	b.read(0, 0, 0, 1)
 	b.read(5, 1, 0, 2)
 	b.read(100, 2, 0, 3)
-	b.read(545, 3, 0, 4) // looked up before the fill at 550, data path ends after it
+	b.read(520, 3, 0, 4) // before the fill at 525; its own way through ends after it
 	b.run(1000)
-	b.want(answer{601, 0, 1, "line"}, answer{602, 1, 2, "line"}, answer{603, 2, 3, "line"}, answer{646, 3, 4, "line"})
+	b.want(answer{601, 0, 1, "line"}, answer{602, 1, 2, "line"}, answer{603, 2, 3, "line"}, answer{621, 3, 4, "line"})
 	s := b.l2.Stats()
 	if s.Reads != 4 || s.ReadMisses != 1 || s.ReadHits != 3 || s.ReadHitsInFlight != 3 || s.Fills != 1 {
 		t.Errorf("counts: %+v", s)
@@ -182,8 +185,8 @@ func TestMissRegistersStopTheChannel(t *testing.T) {
 	b.run(5000)
 	want := []answer{
 		{601, 0, 0, "line"}, {601, 0, 10, "line"}, {602, 0, 1, "line"}, {603, 0, 2, "line"}, {604, 0, 3, "line"},
-		{550 + 1 + 101, 0, 9, "line"}, // a hit, served after the stalled miss
-		{550 + 601, 0, 4, "line"},
+		{525 + 1 + 101, 0, 9, "line"}, // a hit, served after the stalled miss
+		{525 + 601, 0, 4, "line"},
 	}
 	b.want(want...)
 	if s := b.l2.Stats(); s.StalledRequests != 2 || s.ReadHits != 1 || s.ReadMisses != 6 {
@@ -258,8 +261,8 @@ func TestEvictionWritesBack(t *testing.T) {
 		b.read(1000*int64(i+1), 0, 0x80+uint64(i+1)<<14, 2)
 		b.run(1000 * int64(i+2))
 	}
-	if len(b.backs) != 1 || b.backs[0].addr != 0x80 || b.backs[0].bytes != 128 || b.backs[0].at != 4050 {
-		t.Errorf("write-backs %+v, want line 0x80 at 4050", b.backs)
+	if len(b.backs) != 1 || b.backs[0].addr != 0x80 || b.backs[0].bytes != 128 || b.backs[0].at != 4025 {
+		t.Errorf("write-backs %+v, want line 0x80 at 4025", b.backs)
 	}
 }
 
@@ -327,6 +330,7 @@ func benchmarkL2(b *testing.B, lines uint64) {
 			for l2.Next() <= now {
 				l2.Advance(l2.Next())
 			}
+			l2.Deliver(now + 1)
 		}
 		if line++; line == lines {
 			line = 0
@@ -336,6 +340,7 @@ func benchmarkL2(b *testing.B, lines uint64) {
 			for l2.Next() <= now {
 				l2.Advance(l2.Next())
 			}
+			l2.Deliver(now + 1)
 		}
 	}
 }
