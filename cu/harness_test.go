@@ -1,7 +1,6 @@
 package cu
 
 import (
-	"container/heap"
 	"fmt"
 	"strings"
 	"testing"
@@ -21,7 +20,7 @@ func testSpec(cpu isa.CPU) *Spec {
 		MFMAScale: 1, PassCycles: 4, CoissueBytesPerSlot: 16, PackedExtraSlots: 2, MemFollowsVALU: true,
 		ScalarHitCycles: 40, ICacheBytes: 65536, ICacheWays: 8, ICacheLine: 128,
 		ScalarCacheBytes: 16384, ScalarLine: 64, ScalarWays: 4, LDSPortBytes: 128,
-		LDS: lds.Spec{PairPortBytesPerCycle: 128, FIFOEntries: 8, LatencyCycles: 46, QueueCycles: 16, FillBytesPerCycle: 128},
+		LDS: lds.Spec{PairPortBytesPerCycle: 128, FIFOEntries: 8, LatencyCycles: 46, QueueCycles: 22, FillBytesPerCycle: 128},
 		TCP: cache.TCPSpec{Bytes: 32768, LineBytes: 128, Ways: 64, QueueEntries: 12, LineCycles: 2, AddressLanesPerCycle: 16,
 			HitLatencyCycles: 115, ReturnBytesPerCycle: 64, SetHash: true, StoreLineCycles: 2, StoreQueueEntries: 256},
 	}
@@ -33,67 +32,108 @@ func testSpec(cpu isa.CPU) *Spec {
 	return s
 }
 
-// fakeL2 answers every request after a fixed time.
+// fakeL2 answers every request after a fixed time. With busy set it turns
+// requests away in the first busy cycles of every 32.
 type fakeL2 struct {
 	latency int64
-	q       pendings
-	seq     int
-	reads   int
+	busy    int64
+	q       []pendingLine // ring in order of time: the latency is fixed
+	head, n int
+
+	reads, writes, answers int
+	bytesOut               int
 }
 
 type pendingLine struct {
 	at  int64
-	seq int
 	tag uint32
 	wr  bool
 }
 
-type pendings []pendingLine
+func newFakeL2(latency int64) *fakeL2 { return &fakeL2{latency: latency, q: make([]pendingLine, 4096)} }
 
-func (p pendings) Len() int { return len(p) }
-func (p pendings) Less(i, j int) bool {
-	return p[i].at < p[j].at || p[i].at == p[j].at && p[i].seq < p[j].seq
-}
-func (p pendings) Swap(i, j int) { p[i], p[j] = p[j], p[i] }
-func (p *pendings) Push(x any)   { *p = append(*p, x.(pendingLine)) }
-func (p *pendings) Pop() any {
-	o := *p
-	x := o[len(o)-1]
-	*p = o[:len(o)-1]
-	return x
+func (f *fakeL2) add(now int64, tag uint32, wr bool) int64 {
+	if f.busy > 0 && now%32 < f.busy {
+		return now - now%32 + f.busy
+	}
+	if f.n == len(f.q) {
+		panic("fakeL2: more requests than the test expects")
+	}
+	f.q[(f.head+f.n)%len(f.q)] = pendingLine{now + f.latency, tag, wr}
+	f.n++
+	return 0
 }
 
-func (f *fakeL2) add(now int64, tag uint32, wr bool) {
-	f.seq++
-	heap.Push(&f.q, pendingLine{now + f.latency, f.seq, tag, wr})
+// next is the cycle of the next answer.
+func (f *fakeL2) next() int64 {
+	if f.n == 0 {
+		return cache.Never
+	}
+	return f.q[f.head].at
+}
+
+func (f *fakeL2) pop() pendingLine {
+	p := f.q[f.head]
+	f.head = (f.head + 1) % len(f.q)
+	f.n--
+	f.answers++
+	return p
 }
 
 func (f *fakeL2) Read(now int64, _ int, _ uint64, tag uint32) int64 {
-	f.reads++
-	f.add(now, tag, false)
-	return 0
+	retry := f.add(now, tag, false)
+	if retry == 0 {
+		f.reads++
+	}
+	return retry
 }
 
-func (f *fakeL2) Write(now int64, _ int, _ uint64, _ int, tag uint32) int64 {
-	f.add(now, tag, true)
-	return 0
+func (f *fakeL2) Write(now int64, _ int, _ uint64, bytes int, tag uint32) int64 {
+	retry := f.add(now, tag, true)
+	if retry == 0 {
+		f.writes++
+		f.bytesOut += bytes
+	}
+	return retry
 }
+
+// stepping says how a bench drives its CU.
+type stepping int
+
+const (
+	skipping stepping = iota // only at the cycles that Step asks for
+	every                    // every cycle
+	eager                    // every cycle, and every wave that is held by a condition looks again
+)
 
 // bench is one CU with a kernel on it.
 type bench struct {
-	cu    *CU
-	l2    *fakeL2
-	st    *Stats
-	prog  *Program
-	done  int
-	end   int64
-	every bool // step every cycle instead of skipping
+	cu      *CU
+	l2      *fakeL2
+	st      *Stats
+	prog    *Program
+	done    int
+	groups  int // workgroups to run
+	end     int64
+	mode    stepping
+	now     int64
+	next    int64
+	started int
+}
+
+// config chooses what newBench builds.
+type config struct {
+	waves, groups int // waves of a workgroup, workgroups; 0 means 1
+	full          bool
+	latency       int64 // of the L2, 0 means 100
+	mode          stepping
+	cold          bool // instruction cache empty
 }
 
 // assemble parses instructions, one a line; "name:" is a label, "; ..." a
 // comment, and a branch names its label.
 func assemble(cpu isa.CPU, text string) (*isa.Kernel, error) {
-	k := &isa.Kernel{Name: "test", CPU: cpu, VGPRs: 256, AGPRs: 0, SGPRs: 104, Workgroup: [3]int{64, 1, 1}}
+	k := &isa.Kernel{Name: "test", CPU: cpu, VGPRs: 256, AGPRs: 0, SGPRs: 96, Workgroup: [3]int{64, 1, 1}}
 	k.ABI.KernargPtr, k.ABI.UserSGPRs, k.ABI.WorkgroupID = true, 2, [3]bool{true, false, false}
 	labels := map[string]int{}
 	type fix struct {
@@ -113,7 +153,7 @@ func assemble(cpu isa.CPU, text string) (*isa.Kernel, error) {
 			continue
 		}
 		var label string
-		if f := strings.Fields(line); len(f) == 2 && strings.HasPrefix(f[0], "s_cbranch") || len(f) == 2 && f[0] == "s_branch" {
+		if f := strings.Fields(line); len(f) == 2 && (strings.HasPrefix(f[0], "s_cbranch") || f[0] == "s_branch") {
 			label, line = f[1], f[0]+" 0"
 		}
 		in, err := isa.Parse(cpu, line)
@@ -140,23 +180,41 @@ func assemble(cpu isa.CPU, text string) (*isa.Kernel, error) {
 	return k, nil
 }
 
-func newBench(t testing.TB, k *isa.Kernel, waves int, s *Spec, full bool) *bench {
+func mustAssemble(t testing.TB, cpu isa.CPU, text string) *isa.Kernel {
 	t.Helper()
-	k.Workgroup = [3]int{64 * waves, 1, 1}
-	mem := isa.NewMemory()
-	l := &isa.Launch{Kernel: k, Workgroups: [3]int{1, 1, 1}, Memory: mem, Kernarg: make([]byte, 64)}
-	buf := mem.Alloc("data", 1<<24)
-	for i := range 8 {
-		l.Kernarg[i] = byte(buf >> (8 * i))
-	}
-	p, err := NewProgram(s, l, ProgramOptions{Full: full})
+	k, err := assemble(cpu, text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{l2: &fakeL2{latency: 100}, st: &Stats{}, prog: p}
+	return k
+}
+
+func newBench(t testing.TB, k *isa.Kernel, s *Spec, c config) *bench {
+	t.Helper()
+	c.waves, c.groups = max(c.waves, 1), max(c.groups, 1)
+	if c.latency == 0 {
+		c.latency = 100
+	}
+	k.Workgroup = [3]int{64 * c.waves, 1, 1}
+	mem := isa.NewMemory()
+	l := &isa.Launch{Kernel: k, Workgroups: [3]int{c.groups, 1, 1}, Memory: mem, Kernarg: make([]byte, 64)}
+	buf := mem.Alloc("data", 1<<20)
+	out := mem.Alloc("out", 1<<20)
+	for i := range 8 {
+		l.Kernarg[i] = byte(buf >> (8 * i))
+		l.Kernarg[8+i] = byte(out >> (8 * i))
+	}
+	p, err := NewProgram(s, l, ProgramOptions{Full: c.full})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{l2: newFakeL2(c.latency), st: &Stats{}, prog: p, groups: c.groups, mode: c.mode}
 	b.cu, err = New(s, p, 0, 0, b.l2, NewShared(s), b.st, func(now int64, _ int) { b.done++; b.end = now })
 	if err != nil {
 		t.Fatal(err)
+	}
+	if c.cold {
+		return b
 	}
 	// Warm the instruction cache: schedules start at cycle 0 then.
 	last := k.Insts[len(k.Insts)-1]
@@ -166,54 +224,76 @@ func newBench(t testing.TB, k *isa.Kernel, waves int, s *Spec, full bool) *bench
 	return b
 }
 
-// run drives the CU until its workgroup is done and returns the last cycle.
+// tick does everything of cycle b.now.
+func (b *bench) tick() {
+	for b.started < b.groups && b.cu.CanHost() {
+		b.next = b.cu.Launch(b.now, b.started)
+		b.started++
+	}
+	for b.l2.next() <= b.now {
+		p := b.l2.pop()
+		if p.wr {
+			b.next = min(b.next, b.cu.WriteAcked(b.now, p.tag))
+		} else {
+			b.next = min(b.next, b.cu.LineReturned(b.now, p.tag))
+		}
+	}
+	if b.mode == eager {
+		b.cu.lookAgain(b.now)
+	}
+	if b.next <= b.now || b.mode != skipping {
+		b.next = b.cu.Step(b.now)
+	}
+}
+
+// lookAgain lets every wave that a condition holds (not a delay of its own last
+// instruction) try to issue at the next visit.
+func (c *CU) lookAgain(now int64) {
+	c.ldsNext, c.tcpNext = min(c.ldsNext, now), min(c.tcpNext, now)
+	for i := range c.simds {
+		s := &c.simds[i]
+		for _, sl := range s.order {
+			w := s.waves[sl]
+			if w.blame == w.pc && !w.atBar && w.start <= now && s.until[sl] > now {
+				s.until[sl] = now
+				s.next = min(s.next, c.align(i, now))
+			}
+		}
+	}
+}
+
+// run drives the CU until its workgroups are done and returns the last cycle.
 func (b *bench) run(t testing.TB, limit int64) int64 {
 	t.Helper()
-	next := b.cu.Launch(0, 0)
-	for now := int64(0); b.done == 0; {
-		for len(b.l2.q) > 0 && b.l2.q[0].at <= now {
-			p := heap.Pop(&b.l2.q).(pendingLine)
-			n := int64(0)
-			if p.wr {
-				n = b.cu.WriteAcked(now, p.tag)
-			} else {
-				n = b.cu.LineReturned(now, p.tag)
-			}
-			next = min(next, n)
-		}
-		if next <= now || b.every {
-			next = b.cu.Step(now)
-		}
+	for b.next = cache.Never; ; {
+		b.tick()
 		if err := b.cu.Err(); err != nil {
 			t.Fatal(err)
 		}
-		if b.done > 0 {
-			break
+		if b.done == b.groups {
+			return b.end
 		}
-		n := next
-		if len(b.l2.q) > 0 {
-			n = min(n, b.l2.q[0].at)
-		}
-		if b.every {
-			n = now + 1
+		n := min(b.next, b.l2.next())
+		if b.started < b.groups && b.cu.CanHost() || b.mode != skipping {
+			n = b.now + 1
 		}
 		if n == cache.Never || n > limit {
-			t.Fatalf("no end by cycle %d:\n%s", now, b.cu.Dump())
+			t.Fatalf("no end by cycle %d:\n%s", b.now, b.cu.Dump())
 		}
-		now = max(n, now)
-		if now == b.cu.now && next <= now {
-			t.Fatalf("cycle %d: no progress", now)
+		if n <= b.now {
+			t.Fatalf("cycle %d: the next step is at cycle %d", b.now, n)
 		}
+		b.now = n
 	}
-	return b.end
 }
 
 // sums checks that every wave-cycle is accounted once.
 func (b *bench) sums(t testing.TB) {
 	t.Helper()
-	var sum uint64
-	for _, v := range b.st.Issued {
-		sum += v
+	var sum, count uint64
+	for u := range b.st.Issued {
+		sum += b.st.Issued[u]
+		count += b.st.IssuedCount[u]
 	}
 	for _, v := range b.st.Stalls {
 		sum += v
@@ -221,14 +301,37 @@ func (b *bench) sums(t testing.TB) {
 	if sum != b.st.WaveCycles {
 		t.Errorf("issued and stalled make %d wave-cycles, resident were %d", sum, b.st.WaveCycles)
 	}
-	var rows uint64
+	var rows, hits, lines, conflicts, service uint64
+	var stalls [NumStalls]uint64
 	for i := range b.st.Inst {
-		rows += b.st.Inst[i].Issued
-		for _, v := range b.st.Inst[i].Stall {
+		in := &b.st.Inst[i]
+		rows += in.Issued
+		hits += in.Hits
+		lines += in.Lines
+		conflicts += in.Conflicts
+		service += in.Service
+		for r, v := range in.Stall {
 			rows += v
+			stalls[r] += v
 		}
 	}
 	if rows != b.st.WaveCycles {
 		t.Errorf("instruction rows make %d wave-cycles, resident were %d", rows, b.st.WaveCycles)
+	}
+	if stalls != b.st.Stalls {
+		t.Errorf("stalls of instruction rows %v, in all %v", stalls, b.st.Stalls)
+	}
+	for _, c := range []struct {
+		what      string
+		rows, all uint64
+	}{
+		{"hits", hits, count}, {"lines", lines, b.st.VMEMLines}, {"conflicts", conflicts, b.st.Conflicts}, {"bank cycles", service, b.st.LDSService},
+	} {
+		if c.rows != c.all {
+			t.Errorf("%s: instruction rows make %d, in all %d", c.what, c.rows, c.all)
+		}
+	}
+	if b.l2.answers != b.l2.reads+b.l2.writes {
+		t.Errorf("%d reads and %d writes sent, %d answers came", b.l2.reads, b.l2.writes, b.l2.answers)
 	}
 }
