@@ -14,10 +14,13 @@ type TCCConfig struct {
 }
 
 // TCCClient is what an L2 talks to: the CUs above it and the fabric below.
-// It is called in order of time.
+// Fetch and WriteBack are called in order of time.
 type TCCClient interface {
-	LineReturned(now int64, cu int, tag uint32)
-	WriteAcked(now int64, cu int, tag uint32)
+	// LineReturned and WriteAcked are called as soon as the cycle of an answer
+	// is known, which is at least TCC.Lookahead before it. They do not come in
+	// order of at.
+	LineReturned(at int64, cu int, tag uint32)
+	WriteAcked(at int64, cu int, tag uint32)
 	// Fetch asks memory for a line; the answer is a call of TCC.Fill with id.
 	Fetch(now int64, line uint64, id uint32)
 	// WriteBack sends dirty bytes of a line to memory.
@@ -43,7 +46,6 @@ type TCC struct {
 	tags     tags
 	sets     int
 	wheel    wheel // fetches, fills, write-backs
-	returns  wheel // answers to the CUs
 	channels []tccChannel
 	mshrs    []mshr // channel by channel
 	waiters  []waiter
@@ -52,7 +54,7 @@ type TCC struct {
 
 	hit, ack, lookup, answer int64 // cycles: hit latency is lookup + answer
 	readCost                 int64
-	outstanding              int // accepted and not yet answered, and fills under way
+	outstanding              int // accepted, and the cycle of the answer not yet known
 }
 
 type tccChannel struct {
@@ -93,9 +95,7 @@ type tccRequest struct {
 }
 
 const (
-	tccReturn uint8 = iota
-	tccAck
-	tccFetch
+	tccFetch uint8 = iota
 	tccWriteBack
 	tccFill
 )
@@ -169,9 +169,6 @@ func (t *TCC) ResetStats() { t.stats = LevelStats{} }
 // Next returns the cycle of the next event inside, or Never.
 func (t *TCC) Next() int64 { return t.wheel.nextAt() }
 
-// NextReturn returns the cycle of the next answer to a CU, or Never.
-func (t *TCC) NextReturn() int64 { return t.returns.nextAt() }
-
 // Channel returns the channel that serves a line.
 func (t *TCC) Channel(line uint64) int {
 	bank, _, _ := t.amap.split(line)
@@ -182,8 +179,8 @@ func (t *TCC) Channel(line uint64) int {
 // the L2 and the answer to a CU that follows from it.
 func (t *TCC) Lookahead() int64 { return min(t.answer, t.hit, t.ack) }
 
-// Idle reports whether every accepted request was answered and no fill is on
-// its way.
+// Idle reports whether the answer to every accepted request is known and no fill
+// is on its way.
 func (t *TCC) Idle() bool { return t.outstanding == 0 && t.wheel.pending == 0 }
 
 // Read implements L2Port.
@@ -272,7 +269,8 @@ func (t *TCC) read(ch *tccChannel, row, way int, tag uint32, r *tccRequest, star
 			set.touch(way)
 			t.stats.ReadHits++
 			t.stats.answered(start + t.hit - r.arrived)
-			t.returns.push(event{at: start + t.hit, id: r.tag, src: r.cu, kind: tccReturn})
+			t.outstanding--
+			t.client.LineReturned(start+t.hit, int(r.cu), r.tag)
 			return true
 		}
 		if state&lineInFlight != 0 {
@@ -323,7 +321,8 @@ func (t *TCC) write(row, way int, tag uint32, r *tccRequest, start int64) bool {
 	} else {
 		set.write(way, int(r.bytes), t.cfg.LineBytes)
 	}
-	t.returns.push(event{at: start + t.ack, id: r.tag, src: r.cu, kind: tccAck})
+	t.outstanding--
+	t.client.WriteAcked(start+t.ack, int(r.cu), r.tag)
 	return true
 }
 
@@ -379,33 +378,8 @@ func (t *TCC) Fill(at int64, id uint32) {
 	t.wheel.push(event{at: at, id: id, kind: tccFill})
 }
 
-// Deliver hands out the answers that are due before cycle end, in order of
-// time. They follow from requests and fills that lie at least Lookahead
-// earlier.
-func (t *TCC) Deliver(end int64) {
-	for {
-		at := t.returns.nextAt()
-		if at >= end {
-			return
-		}
-		t.returns.advance(at)
-		for {
-			e, ok := t.returns.pop()
-			if !ok {
-				break
-			}
-			t.outstanding--
-			if e.kind == tccReturn {
-				t.client.LineReturned(at, int(e.src), e.id)
-			} else {
-				t.client.WriteAcked(at, int(e.src), e.id)
-			}
-		}
-	}
-}
-
-// Advance handles everything that happens inside at cycle now. Nothing earlier may be
-// pending.
+// Advance handles everything that happens inside at cycle now. Nothing earlier
+// may be pending.
 func (t *TCC) Advance(now int64) {
 	t.wheel.advance(now)
 	for {
@@ -440,7 +414,8 @@ func (t *TCC) fill(now int64, id uint32) {
 		at := max(now+t.answer, w.start+t.hit, ch.answerAt)
 		ch.answerAt = at + t.readCost
 		t.stats.answered(at - w.arrived)
-		t.returns.push(event{at: at, id: w.tag, src: w.src, kind: tccReturn})
+		t.outstanding--
+		t.client.LineReturned(at, int(w.src), w.tag)
 		next := w.next
 		w.next = t.freeWait
 		t.freeWait = n

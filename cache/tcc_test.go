@@ -1,9 +1,11 @@
 package cache
 
 import (
+	"cmp"
+	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 )
 
 // answer is a call of the CU's side.
@@ -18,18 +20,19 @@ type answer struct {
 type tccBench struct {
 	t       testing.TB
 	l2      *TCC
-	memory  int64 // cycles from fetch to fill; Never: the test fills
+	memory  int64    // cycles from fetch to fill; Never: the test fills
+	ahead   []answer // decided, not yet due
 	answers []answer
 	fetches []event
 	backs   []event
 }
 
 func (b *tccBench) LineReturned(now int64, cu int, tag uint32) {
-	b.answers = append(b.answers, answer{now, cu, tag, "line"})
+	b.ahead = append(b.ahead, answer{now, cu, tag, "line"})
 }
 
 func (b *tccBench) WriteAcked(now int64, cu int, tag uint32) {
-	b.answers = append(b.answers, answer{now, cu, tag, "ack"})
+	b.ahead = append(b.ahead, answer{now, cu, tag, "ack"})
 }
 
 func (b *tccBench) Fetch(now int64, line uint64, id uint32) {
@@ -43,18 +46,21 @@ func (b *tccBench) WriteBack(now int64, line uint64, bytes int) {
 	b.backs = append(b.backs, event{at: now, addr: line, bytes: uint16(bytes)})
 }
 
-// run handles all up to a cycle: what happens inside, then the answers, which
-// lie at least a lookahead later.
+// run handles all up to a cycle, and takes the answers that are due by then.
 func (b *tccBench) run(until int64) {
 	for at := b.l2.Next(); at <= until && at != Never; at = b.l2.Next() {
 		b.l2.Advance(at)
 	}
-	b.l2.Deliver(until + 1)
+	slices.SortStableFunc(b.ahead, func(x, y answer) int { return cmp.Compare(x.At, y.At) })
+	for len(b.ahead) > 0 && b.ahead[0].At <= until {
+		b.answers = append(b.answers, b.ahead[0])
+		b.ahead = b.ahead[1:]
+	}
 }
 
 func (b *tccBench) want(answers ...answer) {
 	b.t.Helper()
-	if d := cmp.Diff(answers, b.answers); d != "" {
+	if d := gocmp.Diff(answers, b.answers); d != "" {
 		b.t.Errorf("answers (-want +got):\n%s", d)
 	}
 	b.answers = nil
@@ -239,7 +245,7 @@ func TestWrites(t *testing.T) {
 	for _, e := range b.backs {
 		got = append(got, event{addr: e.addr, bytes: e.bytes})
 	}
-	if d := cmp.Diff([]event{{addr: 0x100, bytes: 128}, {addr: 0x200, bytes: 32}}, got, cmp.AllowUnexported(event{})); d != "" {
+	if d := gocmp.Diff([]event{{addr: 0x100, bytes: 128}, {addr: 0x200, bytes: 32}}, got, gocmp.AllowUnexported(event{})); d != "" {
 		t.Errorf("write-backs (-want +got):\n%s", d)
 	}
 	s := b.l2.Stats()
@@ -330,7 +336,6 @@ func benchmarkL2(b *testing.B, lines uint64) {
 			for l2.Next() <= now {
 				l2.Advance(l2.Next())
 			}
-			l2.Deliver(now + 1)
 		}
 		if line++; line == lines {
 			line = 0
@@ -340,7 +345,6 @@ func benchmarkL2(b *testing.B, lines uint64) {
 			for l2.Next() <= now {
 				l2.Advance(l2.Next())
 			}
-			l2.Deliver(now + 1)
 		}
 	}
 }

@@ -213,7 +213,7 @@ func (c *Chip) buildXCD(i int, coreMHz float64, o Options) error {
 	for i := range x.next {
 		x.next[i] = cache.Never
 	}
-	x.inbox = make([][]answer, len(x.cus))
+	x.inbox = make([]inbox, len(x.cus))
 	x.lanes = make([]lane, m.L2.Channels)
 	for i := range x.lanes {
 		x.lanes[i].at = cache.Never

@@ -32,6 +32,7 @@ func CUSpec(m *configs.Machine) *cu.Spec {
 			PairPortBytesPerCycle: m.LDS.PairPortBytesPerCycle,
 			FIFOEntries:           m.LDS.FIFOEntries,
 			LatencyCycles:         m.LDS.LatencyCycles,
+			QueueCycles:           m.LDS.QueueCycles,
 			FillBytesPerCycle:     m.LDS.WriteBytesPerCycle,
 		},
 		TCP: cache.TCPSpec{

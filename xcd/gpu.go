@@ -18,7 +18,7 @@ type GPUOptions struct {
 	Full               bool // execute every instruction, not only the slice
 	LoopStart, LoopEnd int  // marked hot loop, instruction indices
 	Threads            int
-	ColdLLC            bool
+	ColdLLC            bool // a first launch: nothing in the LLC or the instruction caches
 	Warm               []Range // what an earlier launch left in the LLC, oldest first
 	Monitor            bool
 	Notices            io.Writer // what is said while the run goes on
@@ -62,6 +62,9 @@ func NewGPU(m *configs.Machine, mhz float64, l *isa.Launch, o GPUOptions) (*GPU,
 	newCU := func(xcc, id int, l2 cache.L2Port, done func(now int64, wg int)) (ComputeUnit, error) {
 		if id%m.Fetch.SharedByCUs == 0 {
 			shared = cu.NewShared(spec)
+			if !o.ColdLLC {
+				shared.WarmCode(prog, spec)
+			}
 		}
 		c, err := cu.New(spec, prog, xcc, id, l2, shared, &g.stats[xcc], done)
 		if err != nil {

@@ -45,7 +45,8 @@ type XCD struct {
 	cus        []ComputeUnit
 	failers    []Failer
 	next       []int64     // per CU: its next wake
-	inbox      [][]answer  // per CU: what memory brings in this quantum, in order of time
+	inbox      []inbox     // per CU: what memory brings
+	unread     int         // answers in the inboxes
 	requests   [][]request // by cycle of the quantum, CUs in order
 	lanes      []lane      // by L2 channel
 	crossbarAt int64       // the earliest lane
@@ -74,6 +75,37 @@ type answer struct {
 	at    int64
 	tag   uint32
 	write bool
+}
+
+// inbox holds the answers to one CU in order of time, and of the L2's decision
+// within a cycle.
+type inbox struct {
+	answers []answer
+	head    int
+}
+
+func (b *inbox) next() int64 {
+	if b.head == len(b.answers) {
+		return cache.Never
+	}
+	return b.answers[b.head].at
+}
+
+// put adds an answer. Answers are nearly in order, so few are moved.
+func (b *inbox) put(a answer) {
+	if b.head == len(b.answers) {
+		b.answers, b.head = b.answers[:0], 0
+	} else if len(b.answers) == cap(b.answers) && b.head > 0 {
+		b.answers = b.answers[:copy(b.answers, b.answers[b.head:])]
+		b.head = 0
+	}
+	b.answers = append(b.answers, a)
+	s := b.answers
+	i := len(s) - 1
+	for ; i > b.head && s[i-1].at > a.at; i-- {
+		s[i] = s[i-1]
+	}
+	s[i] = a
 }
 
 // request is a line that a CU asks the L2 for.
@@ -111,7 +143,7 @@ func (x *XCD) Handle(e sim.Event) error {
 		if x.err != nil {
 			return x.err
 		}
-		if x.dispatch.active && x.dispatch.done() && x.l2.Idle() && x.crossbarAt == cache.Never {
+		if x.dispatch.active && x.dispatch.done() && x.l2.Idle() && x.unread == 0 && x.crossbarAt == cache.Never {
 			x.finish(x.activeAt)
 		}
 	}
@@ -123,9 +155,9 @@ func (x *XCD) Handle(e sim.Event) error {
 }
 
 func (x *XCD) nextCycle() int64 {
-	at := min(x.l2.Next(), x.l2.NextReturn(), x.dispatch.at, x.launchAt)
-	for _, n := range x.next {
-		at = min(at, n)
+	at := min(x.l2.Next(), x.dispatch.at, x.launchAt)
+	for i, n := range x.next {
+		at = min(at, n, x.inbox[i].next())
 	}
 	at = min(at, x.crossbarAt)
 	if x.everyCycle && x.dispatch.active {
@@ -155,34 +187,33 @@ func (x *XCD) launch(now int64) {
 // than the quantum.
 func (x *XCD) runCUs(from, to int64) {
 	x.begin = from
-	x.l2.Deliver(to)
 	for cu := range x.cus {
 		x.runCU(cu, from, to)
 	}
 }
 
 func (x *XCD) runCU(cu int, from, to int64) {
-	c, next, in := x.cus[cu], x.next[cu], x.inbox[cu]
-	if next >= to && len(in) == 0 && !x.everyCycle {
+	c, next, in := x.cus[cu], x.next[cu], &x.inbox[cu]
+	if min(next, in.next()) >= to && !x.everyCycle {
 		return
 	}
 	if x.everyCycle && x.dispatch.active {
 		next = from
 	}
-	for i := 0; ; {
-		at := next
-		if i < len(in) {
-			at = min(at, in[i].at)
-		}
+	for {
+		at := min(next, in.next())
 		if at >= to {
 			break
 		}
 		x.now = max(x.now, at)
-		for ; i < len(in) && in[i].at == at; i++ {
-			if in[i].write {
-				next = max(at, c.WriteAcked(at, in[i].tag))
+		for in.next() == at {
+			a := &in.answers[in.head]
+			in.head++
+			x.unread--
+			if a.write {
+				next = max(at, c.WriteAcked(at, a.tag))
 			} else {
-				next = max(at, c.LineReturned(at, in[i].tag))
+				next = max(at, c.LineReturned(at, a.tag))
 			}
 		}
 		if next > at {
@@ -198,7 +229,6 @@ func (x *XCD) runCU(cu int, from, to int64) {
 		}
 	}
 	x.next[cu] = next
-	x.inbox[cu] = in[:0]
 	if f := x.failers[cu]; f != nil && f.Err() != nil && x.err == nil {
 		x.err = fmt.Errorf("%s: CU %d: %w", x.Name(), cu, f.Err())
 	}
@@ -309,13 +339,15 @@ func (x *XCD) Write(now int64, cu int, line uint64, bytes int, tag uint32) int64
 // LineReturned implements cache.TCCClient.
 func (x *XCD) LineReturned(at int64, cu int, tag uint32) {
 	x.activeAt = max(x.activeAt, at)
-	x.inbox[cu] = append(x.inbox[cu], answer{at: at, tag: tag})
+	x.unread++
+	x.inbox[cu].put(answer{at: at, tag: tag})
 }
 
 // WriteAcked implements cache.TCCClient.
 func (x *XCD) WriteAcked(at int64, cu int, tag uint32) {
 	x.activeAt = max(x.activeAt, at)
-	x.inbox[cu] = append(x.inbox[cu], answer{at: at, tag: tag, write: true})
+	x.unread++
+	x.inbox[cu].put(answer{at: at, tag: tag, write: true})
 }
 
 // Fetch implements cache.TCCClient: a request takes RequestBytes of the link.
