@@ -15,7 +15,7 @@ type event struct {
 }
 
 const (
-	wheelBits = 12
+	wheelBits = 11
 	wheelSize = 1 << wheelBits // cycles ahead that are held in buckets
 	wheelMask = wheelSize - 1
 )
