@@ -18,7 +18,7 @@ func ExampleResolved_Set() {
 	// Output:
 	// <nil> 262144
 	// lds.bytes is not a number: want an integer from 1024 to 16777216, got "plenty"
-	// unknown key "bnaks" in lds; did you mean lds.banks? The keys of lds are bytes, granule_bytes, banks, pair_port_bytes_per_cycle, fifo_entries, latency_cycles, write_bytes_per_cycle, unaligned_service_cycles.
+	// unknown key "bnaks" in lds; did you mean lds.banks? The keys of lds are bytes, granule_bytes, banks, pair_port_bytes_per_cycle, fifo_entries, latency_cycles, queue_cycles, write_bytes_per_cycle, unaligned_service_cycles.
 }
 
 func ExampleDiff() {

@@ -133,6 +133,8 @@ func ldsLeaves() []leafSpec {
 			func(m *Machine) any { return &m.LDS.FIFOEntries }),
 		leaf("lds.latency_cycles", "cycles", some, "unloaded: request at the banks to data in the VGPR",
 			func(m *Machine) any { return &m.LDS.LatencyCycles }),
+		leaf("lds.queue_cycles", "cycles", cycles, "part of the latency before the banks, in which the request holds its FIFO entry",
+			func(m *Machine) any { return &m.LDS.QueueCycles }),
 		leaf("lds.write_bytes_per_cycle", "B/cycle", pow2(4, 4096), "direct-to-LDS fill width",
 			func(m *Machine) any { return &m.LDS.WriteBytesPerCycle }),
 		leaf("lds.unaligned_service_cycles", "cycles", some, "bank time of an unaligned b128 read",

@@ -92,6 +92,7 @@ type LDS struct {
 	PairPortBytesPerCycle  int // each direction
 	FIFOEntries            int // per SIMD pair
 	LatencyCycles          int // unloaded: request at the banks to data in the VGPR
+	QueueCycles            int // part of it before the banks, in which the request holds its FIFO entry
 	WriteBytesPerCycle     int // direct-to-LDS fill width
 	UnalignedServiceCycles int
 }

@@ -149,7 +149,7 @@ func (c *CU) Launch(now int64, wg int) int64 {
 		s.waves[slot] = w
 		s.order = append(s.order, uint8(slot))
 		s.sort()
-		c.wake(w, w.start)
+		c.wake(w, w.start+c.spec.FirstFetch)
 	}
 	c.groups = append(c.groups, g)
 	return c.nextWake()

@@ -256,7 +256,7 @@ func (c *CU) issueScalar(w *wave, u *uop, now int64) bool {
 	}
 	c.issued(w, u, now, next, gap)
 	if u.kind == kindBranch {
-		if target != pc+1 && int(target) == c.prog.LoopStart && c.prog.LoopEnd > c.prog.LoopStart {
+		if target != pc+1 && int(target) == c.prog.LoopStart && w.inLoop {
 			c.st.LoopIterations++
 		}
 		w.pc = target

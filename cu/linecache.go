@@ -68,3 +68,12 @@ func NewShared(s *Spec) *Shared {
 		scalar: newLineCache(s.ScalarCacheBytes, s.ScalarWays, s.ScalarLine),
 	}
 }
+
+// WarmCode fills the instruction cache with a kernel's code, as an earlier
+// launch of the same kernel leaves it.
+func (s *Shared) WarmCode(p *Program, spec *Spec) {
+	last := &p.Kernel.Insts[len(p.Kernel.Insts)-1]
+	for a := uint64(0); a < uint64(last.PC)+uint64(last.Size); a += uint64(spec.ICacheLine) {
+		s.icache.insert(p.Code + a)
+	}
+}

@@ -18,6 +18,7 @@ type Spec struct {
 	IssueInterval int64 // a SIMD is visited once in this many cycles
 	BarrierCycles int64
 	BranchTaken   int64
+	FirstFetch    int64 // launch of a wave to its first issue
 	WaveLaunch    int64 // between waves of a workgroup
 	VMMax         int   // vmcnt limit
 	LGKMMax       int   // lgkmcnt limit

@@ -37,15 +37,12 @@ type wave struct {
 	slot   uint8
 	inWG   uint8
 	atBar  bool
-	ending bool
 	ended  bool
 	inLoop bool
 	age    uint64
 
 	vmHead, vmTail     uint32
 	lgkmHead, lgkmTail uint32
-	vmDone             [vmRing]int64
-	lgkmDone           [lgkmRing]int64
 
 	valuAt  int64 // issue of the latest VALU
 	salWrAt int64 // issue of the latest VALU that wrote an SGPR
@@ -56,7 +53,10 @@ type wave struct {
 
 	vready []int64 // VALU issue cycle by scoreboard register
 	mem    []memCache
-	st     isa.State
+
+	lgkmDone [lgkmRing]int64
+	vmDone   [vmRing]int64
+	st       isa.State
 }
 
 // memCache keeps what a memory instruction touched the last time this wave ran

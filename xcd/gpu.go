@@ -18,7 +18,7 @@ type GPUOptions struct {
 	Full               bool // execute every instruction, not only the slice
 	LoopStart, LoopEnd int  // marked hot loop, instruction indices
 	Threads            int
-	ColdLLC            bool // a first launch: nothing in the LLC or the instruction caches
+	ColdLLC            bool    // a first launch: nothing in the LLC or the instruction caches
 	Warm               []Range // what an earlier launch left in the LLC, oldest first
 	Monitor            bool
 	Notices            io.Writer // what is said while the run goes on
