@@ -42,6 +42,10 @@ func Assembly(k *Kernel) (string, error) {
 	return b.String(), nil
 }
 
+// IsBranch reports whether an opcode goes to a distance that it carries:
+// s_branch, s_cbranch_* and s_call_b64.
+func IsBranch(op Op) bool { return op < numOps && byOp[op] != nil && byOp[op].has('B') }
+
 func (k *Kernel) label(i int32) string { return fmt.Sprintf(".L%s_%d", k.Name, i) }
 
 // line is the assembly of one instruction, with a label for a branch.
@@ -91,6 +95,10 @@ func bit(v bool) int {
 func (k *Kernel) descriptor(b *strings.Builder) {
 	fmt.Fprintf(b, "\t.rodata\n\t.p2align\t6\n\t.amdhsa_kernel %s\n", k.Name)
 	a := &k.ABI
+	mode := a.Mode
+	if mode == 0 {
+		mode = DefaultMode
+	}
 	for _, d := range []struct {
 		name  string
 		value int
@@ -115,6 +123,10 @@ func (k *Kernel) descriptor(b *strings.Builder) {
 		{"next_free_vgpr", k.totalVGPRs()},
 		{"next_free_sgpr", max(k.SGPRs, 1)},
 		{"accum_offset", k.accumOffset()},
+		{"float_denorm_mode_32", int(mode >> 4 & 3)},
+		{"float_denorm_mode_16_64", int(mode >> 6 & 3)},
+		{"dx10_clamp", int(mode >> 8 & 1)},
+		{"ieee_mode", int(mode >> 9 & 1)},
 	} {
 		fmt.Fprintf(b, "\t\t.amdhsa_%s %d\n", d.name, d.value)
 	}

@@ -43,6 +43,10 @@ add_one:
 		.amdhsa_next_free_vgpr 8
 		.amdhsa_next_free_sgpr 8
 		.amdhsa_accum_offset 4
+		.amdhsa_float_denorm_mode_32 3
+		.amdhsa_float_denorm_mode_16_64 3
+		.amdhsa_dx10_clamp 1
+		.amdhsa_ieee_mode 1
 	.end_amdhsa_kernel
 
 	.amdgpu_metadata
