@@ -89,6 +89,7 @@ type waiter struct {
 type tccRequest struct {
 	arrived int64
 	line    uint64
+	place   Place
 	tag     uint32
 	bytes   uint16 // 0: a read
 	cu      uint8
@@ -169,10 +170,17 @@ func (t *TCC) ResetStats() { t.stats = LevelStats{} }
 // Next returns the cycle of the next event inside, or Never.
 func (t *TCC) Next() int64 { return t.wheel.nextAt() }
 
-// Channel returns the channel that serves a line.
-func (t *TCC) Channel(line uint64) int {
-	bank, _, _ := t.amap.split(line)
-	return bank
+// Place is where a line belongs.
+type Place struct {
+	Channel int32
+	row     int32
+	tag     uint32
+}
+
+// Locate finds the place of a line.
+func (t *TCC) Locate(line uint64) Place {
+	bank, set, tag := t.amap.split(line)
+	return Place{int32(bank), int32(bank*t.sets + set), tag}
 }
 
 // Lookahead is how many cycles pass at least between anything that happens in
@@ -185,18 +193,27 @@ func (t *TCC) Idle() bool { return t.outstanding == 0 && t.wheel.pending == 0 }
 
 // Read implements L2Port.
 func (t *TCC) Read(now int64, cu int, line uint64, tag uint32) int64 {
-	return t.request(tccRequest{arrived: now, line: line, tag: tag, cu: uint8(cu)})
+	return t.ReadAt(now, cu, line, t.Locate(line), tag)
+}
+
+// ReadAt is Read of a line whose place is known.
+func (t *TCC) ReadAt(now int64, cu int, line uint64, at Place, tag uint32) int64 {
+	return t.request(tccRequest{arrived: now, line: line, place: at, tag: tag, cu: uint8(cu)})
 }
 
 // Write implements L2Port.
 func (t *TCC) Write(now int64, cu int, line uint64, bytes int, tag uint32) int64 {
+	return t.WriteAt(now, cu, line, t.Locate(line), bytes, tag)
+}
+
+// WriteAt is Write to a line whose place is known.
+func (t *TCC) WriteAt(now int64, cu int, line uint64, at Place, bytes int, tag uint32) int64 {
 	bytes = max(1, min(bytes, t.cfg.LineBytes))
-	return t.request(tccRequest{arrived: now, line: line, tag: tag, bytes: uint16(bytes), cu: uint8(cu)})
+	return t.request(tccRequest{arrived: now, line: line, place: at, tag: tag, bytes: uint16(bytes), cu: uint8(cu)})
 }
 
 func (t *TCC) request(r tccRequest) int64 {
-	bank, set, tag := t.amap.split(r.line)
-	ch := &t.channels[bank]
+	ch := &t.channels[r.place.Channel]
 	if ch.stallLen > 0 {
 		if ch.stallLen == len(ch.stalled) {
 			t.stats.Retries++
@@ -217,7 +234,7 @@ func (t *TCC) request(r tccRequest) int64 {
 		t.stats.Writes++
 		t.stats.WriteBytes += uint64(r.bytes)
 	}
-	if ch.stallLen > 0 || !t.serve(bank, set, tag, &r, r.arrived) {
+	if ch.stallLen > 0 || !t.serve(&r, r.arrived) {
 		t.stats.StalledRequests++
 		ch.stalled[(ch.stallHead+ch.stallLen)%len(ch.stalled)] = r
 		ch.stallLen++
@@ -227,9 +244,9 @@ func (t *TCC) request(r tccRequest) int64 {
 
 // serve gives a request its turn, not before cycle from. It returns false when
 // the request needs a miss register or a way and none is free.
-func (t *TCC) serve(bank, set int, tag uint32, r *tccRequest, from int64) bool {
-	ch := &t.channels[bank]
-	row := bank*t.sets + set
+func (t *TCC) serve(r *tccRequest, from int64) bool {
+	ch := &t.channels[r.place.Channel]
+	row, tag := int(r.place.row), r.place.tag
 	start := max(from, ch.free)
 	way := t.tags.sets[row].lookup(tag)
 	if r.bytes == 0 {
@@ -426,8 +443,7 @@ func (t *TCC) fill(now int64, id uint32) {
 	ch.freeMSHR = int32(id) + 1
 	for ch.stallLen > 0 {
 		r := &ch.stalled[ch.stallHead]
-		_, set, tag := t.amap.split(r.line)
-		if !t.serve(bank, set, tag, r, now) {
+		if !t.serve(r, now) {
 			return
 		}
 		ch.stallHead = (ch.stallHead + 1) % len(ch.stalled)

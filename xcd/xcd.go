@@ -111,6 +111,7 @@ func (b *inbox) put(a answer) {
 // request is a line that a CU asks the L2 for.
 type request struct {
 	line  uint64
+	place cache.Place
 	tag   uint32
 	bytes uint16 // 0: a read
 	cu    uint8
@@ -268,7 +269,7 @@ func (x *XCD) runL2(from, to int64) {
 
 // offer asks the L2, behind those that wait for the same channel already.
 func (x *XCD) offer(at int64, r request) {
-	l := &x.lanes[x.l2.Channel(r.line)]
+	l := &x.lanes[r.place.Channel]
 	if l.empty() {
 		retry := x.ask(at, r)
 		if retry == 0 {
@@ -282,9 +283,9 @@ func (x *XCD) offer(at int64, r request) {
 
 func (x *XCD) ask(at int64, r request) (retry int64) {
 	if r.bytes == 0 {
-		return x.l2.Read(at, int(r.cu), r.line, r.tag)
+		return x.l2.ReadAt(at, int(r.cu), r.line, r.place, r.tag)
 	}
-	return x.l2.Write(at, int(r.cu), r.line, int(r.bytes), r.tag)
+	return x.l2.WriteAt(at, int(r.cu), r.line, r.place, int(r.bytes), r.tag)
 }
 
 // retry lets the lanes that are due ask again.
@@ -325,14 +326,14 @@ func (x *XCD) finish(now int64) {
 // have outstanding is bounded by its vector L1.
 func (x *XCD) Read(now int64, cu int, line uint64, tag uint32) int64 {
 	q := &x.requests[now-x.begin]
-	*q = append(*q, request{line: line, tag: tag, cu: uint8(cu)})
+	*q = append(*q, request{line: line, place: x.l2.Locate(line), tag: tag, cu: uint8(cu)})
 	return 0
 }
 
 // Write implements cache.L2Port.
 func (x *XCD) Write(now int64, cu int, line uint64, bytes int, tag uint32) int64 {
 	q := &x.requests[now-x.begin]
-	*q = append(*q, request{line: line, tag: tag, bytes: uint16(max(1, bytes)), cu: uint8(cu)})
+	*q = append(*q, request{line: line, place: x.l2.Locate(line), tag: tag, bytes: uint16(max(1, bytes)), cu: uint8(cu)})
 	return 0
 }
 
