@@ -261,3 +261,30 @@ func (f *File) Kernels() []string {
 
 // Functions lists the code of the file in address order.
 func (f *File) Functions() []Function { return f.funcs }
+
+// Regions lists the code as a disassembler walks it: each function with the
+// padding behind it, up to the next function or the end of the segment.
+func (f *File) Regions() []Function {
+	var out []Function
+	for _, s := range f.segments {
+		if !s.exec {
+			continue
+		}
+		end := s.addr + uint64(len(s.data))
+		first := len(out)
+		for _, fn := range f.funcs {
+			if fn.Addr < s.addr || fn.Addr >= end || len(out) > first && out[len(out)-1].Addr == fn.Addr {
+				continue
+			}
+			out = append(out, Function{Name: fn.Name, Addr: fn.Addr})
+		}
+		for i := first; i < len(out); i++ {
+			to := end
+			if i+1 < len(out) {
+				to = out[i+1].Addr
+			}
+			out[i].Code = s.data[out[i].Addr-s.addr : to-s.addr]
+		}
+	}
+	return out
+}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/goccy/go-yaml"
 	"github.com/vmihailenco/msgpack/v5"
 )
 
@@ -265,4 +266,16 @@ func msgpackHead(b []byte) (kids, size uint64, err error) {
 		return 0, 1 + 1<<(c-0xd0), nil
 	}
 	return 0, 0, fmt.Errorf("code %#x, which metadata does not use", c)
+}
+
+// ParseYAML reads metadata in the form that assembly files carry between
+// .amdgpu_metadata and .end_amdgpu_metadata.
+func ParseYAML(b []byte) ([]Meta, error) {
+	var d document
+	if err := yaml.Unmarshal(b, &d); err != nil {
+		// The first line says what and where; the rest is an excerpt.
+		line, _, _ := strings.Cut(err.Error(), "\n")
+		return nil, errors.New(line)
+	}
+	return d.Kernels, d.check()
 }
