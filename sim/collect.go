@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strings"
 
 	"github.com/whisker-sim/whisker/cache"
 	"github.com/whisker-sim/whisker/configs"
@@ -93,6 +94,7 @@ func collect(r *report.Run, res *xcd.GPUResult, m *configs.Machine, b *workloads
 	o.MeanWavesPerSIMD = report.Ratio(float64(st.WaveCycles), simdCycles)
 	o.EmptySlotCycles = simds*int64(m.CU.WaveSlotsPerSIMD)*res.Timing.Cycles - r.WaveCycles
 
+	r.Notes = append(r.Notes, notes(r)...)
 	collectLDS(r, res, m)
 	collectTCP(r, &res.TCP, res.Timing.Cycles)
 	r.L2 = level(&mem.L2, res.Timing.Cycles, "cycles", 1)
@@ -110,6 +112,20 @@ func collect(r *report.Run, res *xcd.GPUResult, m *configs.Machine, b *workloads
 	if perInst {
 		r.Instructions = instructions(res, b.Launch.Kernel)
 	}
+}
+
+// notes says what a reader must know before using the figures.
+func notes(r *report.Run) []string {
+	var n []string
+	switch {
+	case r.Clock.Class != "calibrated":
+		n = append(n, fmt.Sprintf("the clock is %s, not fitted: use the cycles, and the time with care", r.Clock.Class))
+	case r.Clock.Prediction:
+		n = append(n, "time and TFLOPS are a prediction: the clock was fitted on "+strings.Join(r.Clock.FittedOn, ", ")+" and not on this run")
+	default:
+		n = append(n, "time and TFLOPS are no prediction: the clock was fitted on this very run")
+	}
+	return n
 }
 
 func must(err error) {

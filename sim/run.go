@@ -31,7 +31,7 @@ func Run(o RunOptions) (*report.Run, error) {
 	}
 	built, err := build(o, machine.Machine())
 	if err != nil {
-		return nil, asUsage(err)
+		return nil, &UsageError{err}
 	}
 	r := newReport(o, machine, built)
 	if o.Mode != "timing" {
@@ -109,10 +109,10 @@ func runTiming(o RunOptions, r *report.Run, machine *configs.Resolved, b *worklo
 	law := clockFor(machine, b.Spec.DType)
 	g, err := xcd.NewGPU(m, law.mhz, b.Launch, xcd.GPUOptions{
 		Full: o.Mode == "full", LoopStart: b.LoopStart, LoopEnd: b.LoopEnd,
-		Threads: o.Threads, ColdLLC: o.ColdLLC, Warm: warmRanges(b.Launch.Memory), Monitor: o.Monitor, Progress: o.Progress,
+		Threads: o.Threads, ColdLLC: o.ColdLLC, Warm: warmRanges(b.Launch.Memory), Monitor: o.Monitor, Progress: o.Progress, Expected: expectedInsts(b),
 	})
 	if err != nil {
-		return err
+		return &UsageError{err} // it does not fit, or an instruction has no timing class
 	}
 	res, err := g.Run(context.Background())
 	if err != nil {
@@ -135,4 +135,11 @@ func warmRanges(m *isa.Memory) []xcd.Range {
 		}
 	}
 	return append(in, out...)
+}
+
+// expectedInsts is how many wave instructions a launch will issue, but for what
+// differs between waves.
+func expectedInsts(b *workloads.Built) int64 {
+	n := len(b.Launch.Kernel.Insts) + (b.LoopEnd-b.LoopStart)*max(b.LoopTrips-1, 0)
+	return int64(n) * int64(b.Launch.NumWorkgroups()) * int64(b.Waves)
 }

@@ -23,6 +23,7 @@ type GPUOptions struct {
 	Monitor            bool
 	Notices            io.Writer // what is said while the run goes on
 	Progress           func(done, total, cycle int64)
+	Expected           int64 // wave instructions of the launch, for progress; 0 unknown
 	Hook               func(xcd, cu int) cu.IssueHook
 }
 
@@ -42,6 +43,8 @@ type GPU struct {
 	cus   []*cu.CU
 	stats []cu.Stats // per XCD
 	wgs   int
+
+	expected int64 // wave instructions of the launch, 0 unknown
 
 	monitor  *monitoring.Monitor
 	progress func(done, total, cycle int64)
@@ -91,8 +94,28 @@ func NewGPU(m *configs.Machine, mhz float64, l *isa.Launch, o GPUOptions) (*GPU,
 	if !o.ColdLLC {
 		g.chip.WarmLLC(o.Warm)
 	}
-	g.progress, g.notices = o.Progress, o.Notices
+	g.progress, g.notices, g.expected = o.Progress, o.Notices, o.Expected
 	return g, nil
+}
+
+// report turns the chip's progress, in workgroups, into one in wave
+// instructions: a grid of one round ends all at once.
+func (g *GPU) report() func(done, total, cycle int64) {
+	if g.progress == nil {
+		return nil
+	}
+	return func(done, total, cycle int64) {
+		var n uint64
+		for i := range g.stats {
+			for _, c := range g.stats[i].IssuedCount {
+				n += c
+			}
+		}
+		if g.expected > 0 {
+			done, total = min(int64(n), g.expected), g.expected
+		}
+		g.progress(done, total, cycle)
+	}
 }
 
 // Run simulates the launch to its end, or until ctx is done. Akita's
@@ -106,7 +129,7 @@ func (g *GPU) Run(ctx context.Context) (*GPUResult, error) {
 		g.monitor.StartServer()
 		defer g.monitor.StopServer()
 	}
-	timing, err := g.chip.Run(ctx, Kernel{Workgroups: g.wgs, Waves: g.prog.Kernel.Waves(), Progress: g.progress})
+	timing, err := g.chip.Run(ctx, Kernel{Workgroups: g.wgs, Waves: g.prog.Kernel.Waves(), Progress: g.report()})
 	for _, c := range g.cus {
 		if c.Err() != nil {
 			return nil, c.Err()

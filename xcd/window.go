@@ -17,7 +17,7 @@ import (
 func (c *Chip) runWindows(ctx context.Context, k Kernel) error {
 	p := newPool(c.engines, c.threads)
 	defer p.close()
-	told := -1
+	told, windows := -1, 0
 	for {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("stopped after %d of %d workgroups: %w", c.finished(), k.Workgroups, err)
@@ -42,14 +42,19 @@ func (c *Chip) runWindows(ctx context.Context, k Kernel) error {
 		if c.scratch, err = exchange(c.bridges, c.scratch); err != nil {
 			return err
 		}
+		windows++
 		if k.Progress != nil {
-			if n := c.finished(); n != told {
+			if n := c.finished(); n != told || windows%progressWindows == 0 {
 				told = n
 				k.Progress(int64(n), int64(k.Workgroups), c.now)
 			}
 		}
 	}
 }
+
+// progressWindows is how many windows pass at most between two calls of
+// Progress.
+const progressWindows = 64
 
 // pool runs the dies of a window on several threads. Dies share nothing within
 // a window, so which thread takes which die has no effect.
