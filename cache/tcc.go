@@ -69,23 +69,6 @@ type tccChannel struct {
 	stallLen  int
 }
 
-// mshr is a miss register.
-type mshr struct {
-	set        int32
-	way        int32
-	head, tail int32 // waiters, index + 1
-	next       int32 // free list, index + 1
-	dirty      uint16
-}
-
-// waiter is a request that waits for a line in flight.
-type waiter struct {
-	arrived, start int64
-	tag            uint32
-	next           int32
-	src            uint8
-}
-
 type tccRequest struct {
 	arrived int64
 	line    uint64
@@ -367,26 +350,6 @@ func (t *TCC) wait(n int, r *tccRequest, start int64) {
 	w := waiter{arrived: r.arrived, start: start, tag: r.tag, src: r.cu}
 	m := &t.mshrs[n]
 	t.waiters, t.freeWait = appendWaiter(t.waiters, t.freeWait, m, w)
-}
-
-// appendWaiter adds a waiter to a register, from the free list when there is one.
-func appendWaiter(pool []waiter, free int32, m *mshr, w waiter) ([]waiter, int32) {
-	var n int32
-	if free != 0 {
-		n = free
-		free = pool[n-1].next
-		pool[n-1] = w
-	} else {
-		pool = append(pool, w)
-		n = int32(len(pool))
-	}
-	if m.tail != 0 {
-		pool[m.tail-1].next = n
-	} else {
-		m.head = n
-	}
-	m.tail = n
-	return pool, free
 }
 
 // Fill announces that the line of miss register id arrives at cycle at, which
