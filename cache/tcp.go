@@ -407,13 +407,12 @@ func (t *TCP) lookup(now int64, op *MemOp) int64 {
 	i := t.alloc(line)
 	if i < 0 {
 		t.blockedOn, t.blockSince = blockSet, now
-		t.pipeFree = now
 		return Never
 	}
 	if retry := t.l2.Read(now, t.cu, line, uint32(i)); retry != 0 {
 		t.release(i)
 		t.Stats.StallL2 += uint64(retry - now)
-		t.pipeFree = retry
+		t.pipeFree = max(t.pipeFree, retry)
 		return retry
 	}
 	t.Stats.Requests++
@@ -428,13 +427,12 @@ func (t *TCP) lookup(now int64, op *MemOp) int64 {
 func (t *TCP) lookupWrite(now int64, op *MemOp, f *flight, fi int32, line uint64) int64 {
 	if t.storesOut >= t.spec.StoreQueueEntries {
 		t.blockedOn, t.blockSince = blockStore, now
-		t.pipeFree = now
 		return Never
 	}
 	n := int(op.Lines.Size[t.lineIdx])
 	if retry := t.l2.Write(now, t.cu, line, n, writeTag|uint32(fi)); retry != 0 {
 		t.Stats.StallL2 += uint64(retry - now)
-		t.pipeFree = retry
+		t.pipeFree = max(t.pipeFree, retry)
 		return retry
 	}
 	t.storesOut++

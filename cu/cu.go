@@ -202,7 +202,9 @@ func (c *CU) startWave(w *wave, g *workgroup, i int, start int64) {
 	for j := range w.mem {
 		w.mem[j].valid = false
 	}
-	clear(w.vready)
+	for i := range w.vready {
+		w.vready[i] = -1 << 40 // never written
+	}
 	w.st = isa.State{VGPR: st.VGPR, AGPR: st.AGPR}
 	w.valuAt, w.salWrAt = -1<<40, -1<<40
 	w.st.CPU, w.st.Mem, w.st.LDS = c.prog.Kernel.CPU, c.prog.Launch.Memory, g.lds
@@ -300,8 +302,14 @@ func (c *CU) wakeReason(r StallReason) {
 
 // completed lets a wave that waits for a counter look again at cycle at.
 func (c *CU) completed(w *wave, at int64) {
-	if c.simds[w.simd].until[w.slot] == cache.Never && !w.atBar {
-		c.wake(w, max(at, c.now))
+	if w.blame != w.pc || w.atBar {
+		return // held by the delay of its last instruction or by others
+	}
+	switch w.reason {
+	case StallVMCnt, StallLGKMCnt, StallDependency:
+		if at = max(at, c.now); at < c.simds[w.simd].until[w.slot] {
+			c.wake(w, at)
+		}
 	}
 }
 
@@ -333,6 +341,7 @@ func (c *CU) LineReturned(now int64, tag uint32) int64 {
 	case tag&tagSMEM != 0:
 		w := c.waves[tag>>8&0xffff]
 		w.lgkmDone[tag&255] = now + 1
+		c.sh.scalar.insert(w.scalarLine[tag&255])
 		c.completed(w, now+1)
 	case tag&tagFetch != 0:
 		c.fetched(now, tag&^tagFetch)

@@ -153,7 +153,7 @@ func (c *CU) exec(w *wave, u *uop) bool {
 // dependency is the first cycle at which every vector source of u is ready for
 // a reader that needs delay cycles after a VALU write.
 func (w *wave) dependency(u *uop, delay int64) int64 {
-	at := int64(0)
+	at := int64(-1 << 40)
 	for i := uint8(0); i < u.nsrc; i++ {
 		r := u.src[i]
 		for _, t := range w.vready[r.first : r.first+r.n] {
@@ -276,14 +276,16 @@ func (c *CU) issueSMEM(w *wave, u *uop, now int64) bool {
 		c.stall(w, now, StallDependency, w.lgkmAt(n-1))
 		return false
 	}
-	if !c.exec(w, u) {
+	// The address first: the load may overwrite its base, and the L2 may refuse.
+	if err := isa.Address(c.prog.Kernel, &c.prog.Kernel.Insts[w.pc], &w.st); err != nil {
+		c.fail(w, err)
 		return false
 	}
 	addr := w.st.Access.Addr[0]
 	if w.st.Access.Lanes == 0 || c.sh.scalar.lookup(addr) {
 		c.st.SMEMHits++
 		pos := w.pushLGKM()
-		w.lgkmDone[pos] = now + c.spec.ScalarHitCycles
+		w.lgkmDone[pos%lgkmRing] = now + c.spec.ScalarHitCycles
 	} else {
 		pos := w.lgkmTail % lgkmRing
 		tag := tagSMEM | (uint32(w.simd)*uint32(c.spec.WaveSlots)+uint32(w.slot))<<8 | pos
@@ -294,7 +296,10 @@ func (c *CU) issueSMEM(w *wave, u *uop, now int64) bool {
 		}
 		c.st.SMEMMisses++
 		w.pushLGKM()
-		c.sh.scalar.insert(addr)
+		w.scalarLine[pos] = addr
+	}
+	if !c.exec(w, u) {
+		return false
 	}
 	c.issued(w, u, now, now+c.spec.IssueInterval, StallDependency)
 	return true
@@ -347,6 +352,10 @@ func (c *CU) releaseBarrier(g *workgroup, now int64) {
 func (c *CU) endWave(w *wave, u *uop, now int64) {
 	if n := w.vmCount(now); n > 0 {
 		c.stall(w, now, StallVMCnt, max(w.vmAt(0), now+1))
+		return
+	}
+	if n := w.lgkmCount(now); n > 0 {
+		c.stall(w, now, StallLGKMCnt, max(w.lgkmAt(0), now+1))
 		return
 	}
 	c.issued(w, u, now, cache.Never, StallDependency)

@@ -66,13 +66,21 @@ func NewOccupancy(s *Spec, vgprs, agprs, sgprs, ldsBytes, waves int) (Occupancy,
 			o.WorkgroupsPerCU, o.Limiter = n, what
 		}
 	}
-	limit(s.WaveSlots/perSIMD, "wave_slots")
-	limit(s.VGPRsPerSIMD/regs/perSIMD, "vgpr")
-	limit(s.SGPRsPerSIMD/roundUp(max(sgprs, 1), s.SGPRGranule)/perSIMD, "sgpr")
+	// Waves go to the SIMD with the most room, so that small workgroups spread
+	// evenly over the SIMDs.
+	groups := func(wavesPerSIMD int) int {
+		if wavesPerSIMD < perSIMD {
+			return 0
+		}
+		return wavesPerSIMD * s.SIMDs / waves
+	}
+	limit(groups(s.WaveSlots), "wave_slots")
+	limit(groups(s.VGPRsPerSIMD/regs), "vgpr")
+	limit(groups(s.SGPRsPerSIMD/roundUp(max(sgprs, 1), s.SGPRGranule)), "sgpr")
 	if ldsBytes > 0 {
 		limit(s.LDSBytes/roundUp(ldsBytes, s.LDSGranule), "lds")
 	}
-	o.WavesPerSIMD = min(o.WorkgroupsPerCU*perSIMD, s.WaveSlots)
+	o.WavesPerSIMD = min((o.WorkgroupsPerCU*waves+s.SIMDs-1)/s.SIMDs, s.WaveSlots)
 	if o.WorkgroupsPerCU > 0 {
 		return o, nil
 	}

@@ -54,9 +54,10 @@ type wave struct {
 	vready []int64 // VALU issue cycle by scoreboard register
 	mem    []memCache
 
-	lgkmDone [lgkmRing]int64
-	vmDone   [vmRing]int64
-	st       isa.State
+	lgkmDone   [lgkmRing]int64
+	scalarLine [lgkmRing]uint64 // address of an outstanding scalar load, by position
+	vmDone     [vmRing]int64
+	st         isa.State
 }
 
 // memCache keeps what a memory instruction touched the last time this wave ran

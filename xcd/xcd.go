@@ -121,7 +121,9 @@ type request struct {
 // that a CU does can come back to it, or to another CU, in less than the L2's
 // lookahead, so within a quantum of that length each CU runs on its own: first
 // the CUs, one after the other, then the L2 with what they asked for, in order
-// of time and CU. The result is that of running all of them cycle by cycle.
+// of time and CU. The result is that of running all of them cycle by cycle,
+// except that a pair of CUs sees the instruction and scalar caches that it
+// shares in the order of the CUs within a quantum.
 func (x *XCD) Handle(e sim.Event) error {
 	if !x.waker.due(e) {
 		return nil
