@@ -1,6 +1,7 @@
 package cu
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -9,6 +10,10 @@ import (
 	"github.com/whisker-sim/whisker/cache"
 	"github.com/whisker-sim/whisker/isa"
 )
+
+// ErrNotComputed is wrapped by the error of a load whose value steers the kernel
+// but comes from a store that timing mode left out.
+var ErrNotComputed = errors.New("timing mode did not compute that value")
 
 func memKindOf(c isa.Class) uint8 {
 	switch {
@@ -119,8 +124,8 @@ func (c *CU) checkLDS(w *wave, u *uop, a *isa.Access) error {
 	}
 	if lo < d[1] && hi > d[0] {
 		k := c.prog.Kernel
-		return fmt.Errorf("reads LDS that %q at pc %#x may have written, and timing mode did not compute that value: use --mode full",
-			k.Insts[w.wg.dirtyPC].Text(k.CPU), k.Insts[w.wg.dirtyPC].PC)
+		return fmt.Errorf("reads LDS that %q at pc %#x may have written, and %w: use --mode full",
+			k.Insts[w.wg.dirtyPC].Text(k.CPU), k.Insts[w.wg.dirtyPC].PC, ErrNotComputed)
 	}
 	return nil
 }
@@ -315,8 +320,8 @@ func (c *CU) checkDirty(w *wave, u *uop, addr uint64) error {
 	}
 	if i, ok := d.by[r.Base]; ok {
 		k := c.prog.Kernel
-		return fmt.Errorf("reads buffer %s that %q at pc %#x writes, and timing mode does not compute that value: use --mode full",
-			r.Name, k.Insts[i].Text(k.CPU), k.Insts[i].PC)
+		return fmt.Errorf("reads buffer %s that %q at pc %#x writes, and %w: use --mode full",
+			r.Name, k.Insts[i].Text(k.CPU), k.Insts[i].PC, ErrNotComputed)
 	}
 	return nil
 }
