@@ -20,8 +20,9 @@ type machineFlags struct {
 }
 
 type runCmd struct {
-	Kernel string `arg:"" help:"Kernel to run: gemm."`
+	Kernel string `arg:"" optional:"" help:"Kernel to run: gemm."`
 	machineFlags
+	launchFlags
 
 	Size     *int   `group:"Kernel" placeholder:"N" help:"Set --m, --n and --k at once."`
 	M        *int   `group:"Kernel" placeholder:"N" help:"Rows of C (default 8192)."`
@@ -51,12 +52,18 @@ func (c *runCmd) Run(w io.Writer) error {
 	if err := sim.CheckFormat(c.Format, report.Formats); err != nil {
 		return err
 	}
+	if err := c.chosen(); err != nil {
+		return err
+	}
+	if c.PrintLaunch {
+		return c.printLaunch(w)
+	}
 	o := c.options()
 	stop := func() {}
 	if term.IsTerminal(int(os.Stderr.Fd())) {
 		o.Progress, stop = progress(os.Stderr)
 	}
-	r, err := sim.Run(o)
+	r, err := c.runChosen(o)
 	stop()
 	if r != nil {
 		if werr := report.Write(w, r, c.Format); werr != nil {

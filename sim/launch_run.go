@@ -1,0 +1,406 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/whisker-sim/whisker/configs"
+	"github.com/whisker-sim/whisker/cu"
+	"github.com/whisker-sim/whisker/isa"
+	"github.com/whisker-sim/whisker/isa/emu"
+	"github.com/whisker-sim/whisker/report"
+	"github.com/whisker-sim/whisker/workloads"
+	"github.com/whisker-sim/whisker/workloads/npy"
+	"github.com/whisker-sim/whisker/workloads/reference"
+	"github.com/whisker-sim/whisker/xcd"
+)
+
+// LaunchOptions is what a run of a launch file takes beside the file.
+type LaunchOptions struct {
+	File      string
+	MaxCycles int64 // stop a timing run after so many; 0: never
+	RunOptions
+}
+
+// RunLaunch runs a kernel from a code object: load the machine and the launch,
+// run, collect, compare with what the launch file expects. Values exist, and are
+// compared, in functional and full mode.
+func RunLaunch(o LaunchOptions) (*report.Run, error) {
+	begin := time.Now()
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	machine, err := LoadMachine(o.Arch, o.Machine, o.Set)
+	if err != nil {
+		return nil, err
+	}
+	l, err := ReadLaunch(o.File)
+	if err != nil {
+		return nil, err
+	}
+	p, err := l.prepare()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.fitsMachine(machine.Machine()); err != nil {
+		return nil, &UsageError{fmt.Errorf("%s: %w", o.File, err)}
+	}
+	built, err := p.built()
+	if err != nil {
+		return nil, err
+	}
+	o.Seed, o.Kernel = l.Seed, p.meta.Name
+	var want *expectation
+	if l.Expect != nil {
+		// Inputs are read before the run, which may overwrite them.
+		if want, err = p.expectation(); err != nil {
+			return nil, usagef("%s: expect: %w", o.File, err)
+		}
+		if built.FLOPs == 0 {
+			built.FLOPs = want.rows.FLOPs
+		}
+	}
+	r := newReport(o.RunOptions, machine, built)
+	r.Options = report.Options{DType: built.Spec.DType}
+	if o.Mode == "functional" {
+		err = p.functional(r)
+	} else {
+		err = o.timing(r, machine, built)
+	}
+	if errors.Is(err, cu.ErrNotComputed) {
+		return l.inFull(o, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if want != nil && o.Mode != "timing" {
+		r.Verify = want.verify(p)
+	}
+	r.Host = hostFigures(begin, o.Threads)
+	r.Derive()
+	if err := r.CheckSums(); err != nil {
+		return nil, fmt.Errorf("sim: the run does not add up, which is a fault of Whisker: %w", err)
+	}
+	return r, nil
+}
+
+// inFull repeats a timing run with every value computed: the kernel steers
+// itself by values that the static slice cannot follow. The cycles are those
+// that timing mode stands for.
+func (l *LaunchFile) inFull(o LaunchOptions, why error) (*report.Run, error) {
+	o.Mode = "full"
+	r, err := RunLaunch(o)
+	if r != nil {
+		r.Notes = append(r.Notes, "ran in full mode, since the values that steer the kernel are not apart from the rest: "+why.Error())
+	}
+	return r, err
+}
+
+// check refuses what no launch takes.
+func (o *LaunchOptions) check() error {
+	if o.File == "" {
+		return usagef("no launch file is given")
+	}
+	if o.MaxCycles < 0 {
+		return usagef("--max-cycles is %d; it must not be negative", o.MaxCycles)
+	}
+	r := o.RunOptions
+	r.Kernel, r.M, r.N, r.K, r.Verify = Kernels[0].Name, 1, 1, 1, false // the launch file's business
+	return r.Check()
+}
+
+// fitsMachine refuses code for another processor and more LDS than there is.
+func (p *prepared) fitsMachine(m *configs.Machine) error {
+	k := p.launch.Kernel
+	if m.CPU != k.CPU.String() {
+		var fit []string
+		for _, name := range configs.Names() {
+			if r, err := configs.Load(name); err == nil && r.Machine().CPU == k.CPU.String() {
+				fit = append(fit, name)
+			}
+		}
+		return fmt.Errorf("%s is code for %v, and %s runs %s: choose --arch %s", filepath.Base(p.object.Path), k.CPU, m.Name, m.CPU, orList(fit))
+	}
+	if k.LDSBytes > m.LDS.Bytes {
+		return fmt.Errorf("kernel %s with %d bytes of dynamic LDS needs %d bytes a workgroup; %s has %d", k.Name, p.file.DynamicLDS, k.LDSBytes, m.Name, m.LDS.Bytes)
+	}
+	if err := isa.CheckRegisters(k); err != nil {
+		return err
+	}
+	return nil
+}
+
+// built dresses the launch as the kernels of our own are, with the hottest loop
+// marked.
+func (p *prepared) built() (*workloads.Built, error) {
+	k := p.launch.Kernel
+	b := &workloads.Built{Launch: p.launch, CPU: k.CPU, FLOPs: p.file.FLOPs, Waves: k.Waves(), LDSUsed: k.LDSBytes, LoopKTiles: 1, Dropped: -1}
+	b.Spec.DType = matrixType(k)
+	b.LoopStart, b.LoopEnd = matrixLoop(k)
+	return b, nil
+}
+
+// matrixType is the input type of the kernel's matrix instructions, by the
+// names that machine files give clocks for; a kernel without any leaves the
+// matrix pipe idle.
+func matrixType(k *isa.Kernel) string {
+	for i := range k.Insts {
+		name := k.Insts[i].Op.String()
+		if !strings.HasPrefix(name, "v_mfma_") && !strings.HasPrefix(name, "v_smfmac_") {
+			continue
+		}
+		switch {
+		case strings.Contains(name, "bf16"):
+			return "bf16"
+		case strings.HasSuffix(name, "f8f6f4"):
+			return [...]string{"fp8", "fp8", "fp6", "fp6", "fp4"}[min(k.Insts[i].CBSZ, 4)]
+		case strings.Contains(name, "fp8"), strings.Contains(name, "bf8"):
+			return "fp8"
+		case strings.HasSuffix(name, "xf32"):
+			return "xf32"
+		case strings.HasSuffix(name, "f16"):
+			return "fp16"
+		case strings.HasSuffix(name, "f64"):
+			return "fp64"
+		case strings.HasSuffix(name, "f32"):
+			return "fp32"
+		}
+		return "int8"
+	}
+	return "idle"
+}
+
+// matrixLoop is the shortest loop that holds the most matrix instructions, as a
+// range of instructions; it is empty when no loop holds one.
+func matrixLoop(k *isa.Kernel) (start, end int) {
+	sum := make([]int, len(k.Insts)+1)
+	for i := range k.Insts {
+		sum[i+1] = sum[i]
+		if isa.Classify(k.CPU, &k.Insts[i]).Unit == isa.UnitMFMA {
+			sum[i+1]++
+		}
+	}
+	best := 0
+	for i := range k.Insts {
+		to := int(k.Insts[i].Target)
+		if to < 0 || to > i {
+			continue
+		}
+		n := sum[i+1] - sum[to]
+		if n > best || n == best && n > 0 && i+1-to < end-start {
+			best, start, end = n, to, i+1
+		}
+	}
+	return start, end
+}
+
+// functional runs the kernel for its values. A read or overwrite that no wait
+// or barrier orders is told as a note, for foreign code may live with one: then
+// the kernel runs again, from fresh memory, without the checks.
+func (p *prepared) functional(r *report.Run) error {
+	st, err := emu.Run(p.launch, emu.Options{Check: true})
+	if errors.Is(err, emu.ErrHazard) {
+		r.Notes = append(r.Notes, "a race, which hardware may settle either way: "+err.Error())
+		again, perr := p.file.prepare()
+		if perr != nil {
+			return perr
+		}
+		*p = *again
+		st, err = emu.Run(p.launch, emu.Options{})
+	}
+	if err != nil {
+		return err
+	}
+	r.WaveInstructions = int64(st.Insts)
+	r.Notes = append(r.Notes, "functional mode computes values and no time: cycles and what follows from them are zero")
+	return nil
+}
+
+// timing advances the machine cycle by cycle.
+func (o *LaunchOptions) timing(r *report.Run, machine *configs.Resolved, b *workloads.Built) error {
+	m := machine.Machine()
+	law := clockFor(machine, b.Spec.DType)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	stopped := int64(0)
+	progress := func(done, total, cycle int64) {
+		if o.Progress != nil {
+			o.Progress(done, total, cycle)
+		}
+		if o.MaxCycles > 0 && cycle > o.MaxCycles {
+			stopped = cycle
+			cancel()
+		}
+	}
+	g, err := xcd.NewGPU(m, law.mhz, b.Launch, xcd.GPUOptions{
+		Full: o.Mode == "full", LoopStart: b.LoopStart, LoopEnd: b.LoopEnd, Threads: o.Threads, ColdLLC: o.ColdLLC,
+		Warm: launchRanges(b.Launch.Memory), Monitor: o.Monitor, Notices: o.Notices, Progress: progress,
+	})
+	if err != nil {
+		return &UsageError{err} // it does not fit, or an instruction has no timing class
+	}
+	res, err := g.Run(ctx)
+	if stopped > 0 {
+		return fmt.Errorf("kernel %s has not ended at cycle %s: --max-cycles is %s", b.Launch.Kernel.Name, report.Thousands(stopped), report.Thousands(o.MaxCycles))
+	}
+	if err != nil {
+		return err
+	}
+	collect(r, res, m, b, law, o.PerInstruction)
+	return nil
+}
+
+// launchRanges is what an earlier launch leaves in the LLC: its buffers in the
+// order of the arguments.
+func launchRanges(m *isa.Memory) []xcd.Range {
+	var out []xcd.Range
+	for _, r := range m.Regions() {
+		if r.Name != "kernarg" && r.Name != "code" {
+			out = append(out, xcd.Range{Base: r.Base, Bytes: r.Size})
+		}
+	}
+	return out
+}
+
+// expectation is what the output must be.
+type expectation struct {
+	name   string
+	output string
+	rows   reference.Rows
+	limit  float64
+}
+
+// tolerances are the limits of max |value - ref| / max(|ref|, rms(ref)) by
+// element type: some units of the last place of what is stored.
+var tolerances = map[string]float64{"bf16": 1e-2, "f16": 2e-3, "f32": 1e-5, "f64": 1e-12}
+
+func (p *prepared) expectation() (*expectation, error) {
+	e := p.file.Expect
+	x := &expectation{name: "float64 " + e.Reference, limit: e.Tolerance}
+	var err error
+	if e.File != "" {
+		x.name, x.output = filepath.Base(e.File), e.Output
+		err = p.fromFile(x, p.file.resolve(e.File))
+	} else {
+		err = p.fromReference(x, e)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if e.Tolerance == 0 {
+		a, _, err := p.find(x.output)
+		if err != nil {
+			return nil, err
+		}
+		x.limit = tolerances[a.Type] // integers must be equal
+	}
+	return x, nil
+}
+
+// fromFile takes a .npy file as a single row.
+func (p *prepared) fromFile(x *expectation, path string) error {
+	arr, err := npy.Read(path)
+	if err != nil {
+		return err
+	}
+	a, r, err := p.find(x.output)
+	if err != nil {
+		return err
+	}
+	width := elementBytes[arr.Type]
+	n := len(arr.Data) / width
+	if n != int(r.Size)/elementBytes[a.Type] {
+		return fmt.Errorf("%s has %d elements, and %s has %d", x.name, n, x.output, int(r.Size)/elementBytes[a.Type])
+	}
+	value := func(b []byte) float64 { return element(b, arr.Type) }
+	if a.Type == "bf16" && arr.Type == "u16" {
+		value = func(b []byte) float64 { return element(b, "bf16") }
+	}
+	x.rows = reference.Rows{Count: 1, Cols: n, Row: func(_ int, dst []float64) {
+		for i := range dst {
+			dst[i] = value(arr.Data[i*width:])
+		}
+	}}
+	return nil
+}
+
+// fromReference binds the roles of a reference to arguments. Parameters that are
+// not given come from scalar arguments of the same name, but for attention's
+// scale: kernels take it in a base of their own.
+func (p *prepared) fromReference(x *expectation, e *LaunchExpect) error {
+	op, err := reference.Find(e.Reference)
+	if err != nil {
+		return err
+	}
+	bound := func(role string) string {
+		if name, ok := e.Bind[role]; ok {
+			return name
+		}
+		return role
+	}
+	for role := range e.Bind {
+		if role != op.Output && !slices.Contains(op.Inputs, role) {
+			return fmt.Errorf("%s has no role %q; it has %s", op.Name, role, strings.Join(append(slices.Clone(op.Inputs), op.Output), ", "))
+		}
+	}
+	in := map[string]reference.Tensor{}
+	for _, role := range op.Inputs {
+		t, err := p.tensor(bound(role))
+		if err != nil {
+			return fmt.Errorf("%s: %s: %w", op.Name, role, err)
+		}
+		in[role] = t
+	}
+	x.output = bound(op.Output)
+	out, _, err := p.find(x.output)
+	if err != nil {
+		return fmt.Errorf("%s: %s: %w", op.Name, op.Output, err)
+	}
+	params := map[string]float64{}
+	for _, name := range op.Params {
+		for _, a := range p.args {
+			if a.Name == name && !a.buffer() && name != "scale" && elementBytes[a.Type] > 0 {
+				b, err := a.bytes()
+				if err != nil {
+					return err
+				}
+				params[name] = element(b, a.Type)
+			}
+		}
+	}
+	for name, v := range e.Params {
+		if !slices.Contains(op.Params, name) {
+			return fmt.Errorf("%s has no parameter %q", op.Name, name)
+		}
+		params[name] = v
+	}
+	x.rows, err = op.Apply(in, out.Shape, params)
+	return err
+}
+
+// verify compares the output in memory.
+func (x *expectation) verify(p *prepared) *report.Verify {
+	a, r, err := p.find(x.output)
+	if err != nil {
+		return &report.Verify{Reference: x.name, MaxRelativeError: math.MaxFloat64, Limit: x.limit}
+	}
+	width := elementBytes[a.Type]
+	buf := make([]byte, x.rows.Cols*width)
+	worst, n := x.rows.Compare(func(i int, dst []float64) {
+		p.launch.Memory.Read(r.Base+uint64(i)*uint64(len(buf)), buf)
+		for j := range dst {
+			dst[j] = element(buf[j*width:], a.Type)
+		}
+	})
+	passed := worst <= x.limit
+	if math.IsInf(worst, 0) {
+		worst = math.MaxFloat64 // JSON has no infinity
+	}
+	return &report.Verify{Reference: x.name, Values: n, MaxRelativeError: worst, Limit: x.limit, Passed: passed}
+}
