@@ -257,11 +257,11 @@ func f16Value(h uint16) float64 {
 	return v
 }
 
-// tensor reads a buffer from memory.
-func (p *prepared) tensor(name string) (reference.Tensor, error) {
+// tensor reads a buffer from memory, or only its shape.
+func (p *prepared) tensor(name string, values bool) (reference.Tensor, error) {
 	a, r, err := p.find(name)
-	if err != nil {
-		return reference.Tensor{}, err
+	if err != nil || !values {
+		return reference.Tensor{Shape: a.shape()}, err
 	}
 	width := elementBytes[a.Type]
 	raw := make([]byte, r.Size)
@@ -271,6 +271,13 @@ func (p *prepared) tensor(name string) (reference.Tensor, error) {
 		t.Data[i] = element(raw[i*width:], a.Type)
 	}
 	return t, nil
+}
+
+func (a *LaunchArg) shape() []int {
+	if a == nil {
+		return nil
+	}
+	return a.Shape
 }
 
 // find gives a buffer by the name of its argument.

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// Tensor is a row-major array.
+// Tensor is a row-major array. Without Data, Apply gives the operation counts
+// alone: Row must not be called.
 type Tensor struct {
 	Shape []int
 	Data  []float64
@@ -65,7 +66,7 @@ func (o *Operation) Apply(in map[string]Tensor, out []int, param map[string]floa
 		for _, d := range t.Shape {
 			n *= d
 		}
-		if n != len(t.Data) || n == 0 {
+		if n == 0 || t.Data != nil && n != len(t.Data) {
 			return Rows{}, fmt.Errorf("%s: %s of shape %v has %d elements", o.Name, name, t.Shape, len(t.Data))
 		}
 	}
@@ -106,7 +107,10 @@ func vadd(in map[string]Tensor, out []int, _ map[string]float64) (Rows, error) {
 	if err := first(want("y", y.Shape, x.Shape...), want("z", out, x.Shape...)); err != nil {
 		return Rows{}, err
 	}
-	n := len(x.Data)
+	n := 1
+	for _, d := range x.Shape {
+		n *= d
+	}
 	return Rows{Count: 1, Cols: n, Cost: float64(n), FLOPs: float64(n), Row: func(_ int, dst []float64) {
 		for i := range dst {
 			dst[i] = x.Data[i] + y.Data[i]
