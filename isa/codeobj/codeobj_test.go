@@ -119,7 +119,7 @@ func TestRefuses(t *testing.T) {
 		{"gfx1100", patched(48, 0x41), "code for gfx1100"},
 		{"gfx90a", patched(48, 0x3f), "code for gfx90a"},
 		{"no such processor", patched(48, 0xee), "processor code 0xee"},
-		{"relocatable", patched(16, 1), "ld.lld -shared"},
+		{"core file", patched(16, 4), "ET_CORE"},
 		{"compressed bundle", []byte("CCOB\x02\x00"), "clang-offload-bundler"},
 	} {
 		_, err := Parse("x.co", c.data)

@@ -49,6 +49,7 @@ type File struct {
 	Flags   uint32
 
 	segments []segment
+	bases    []uint64 // of a relocatable file: address of each section
 	symbols  map[string]elf.Symbol
 	funcs    []Function
 	metas    []Meta
@@ -109,10 +110,17 @@ func (f *File) parse(data []byte) error {
 	if err != nil {
 		return fmt.Errorf("the ELF headers are damaged or cut short (%v)", err)
 	}
-	if err := f.load(e, data); err != nil {
+	load := f.load
+	if e.Type == elf.ET_REL {
+		load = f.place
+	}
+	if err := load(e, data); err != nil {
 		return err
 	}
 	if err := f.readSymbols(e); err != nil {
+		return err
+	}
+	if err := f.relocate(e, data); err != nil {
 		return err
 	}
 	if err := f.readNotes(e, data); err != nil {
@@ -153,8 +161,8 @@ func (f *File) header(data []byte) error {
 		return fmt.Errorf("code for %s; gfx942 and gfx950 are simulated", name)
 	}
 	f.CPU = cpu
-	if t := elf.Type(le.Uint16(data[16:])); t != elf.ET_DYN {
-		return fmt.Errorf("an ELF file of type %v; link it (ld.lld -shared) to get one that loads", t)
+	if t := elf.Type(le.Uint16(data[16:])); t != elf.ET_DYN && t != elf.ET_REL {
+		return fmt.Errorf("an ELF file of type %v; code objects are shared or relocatable", t)
 	}
 	return nil
 }
@@ -201,6 +209,7 @@ func (f *File) readSymbols(e *elf.File) error {
 		return fmt.Errorf("the symbol table is damaged (%v)", err)
 	}
 	for _, s := range append(dyn, static...) {
+		s.Value += f.base(s.Section)
 		if _, known := f.symbols[s.Name]; known || s.Name == "" || s.Section == elf.SHN_UNDEF {
 			continue
 		}

@@ -79,15 +79,8 @@ const (
 
 // readNotes finds the metadata among the notes; other notes are skipped.
 func (f *File) readNotes(e *elf.File, data []byte) error {
-	for _, p := range e.Progs {
-		if p.Type != elf.PT_NOTE {
-			continue
-		}
-		align := uint64(4)
-		if p.Align == 8 {
-			align = 8
-		}
-		desc, err := metadataNote(data[p.Off:p.Off+p.Filesz], align)
+	for _, n := range f.noteParts(e, data) {
+		desc, err := metadataNote(n.data, n.align)
 		if err != nil {
 			return err
 		}
@@ -102,6 +95,34 @@ func (f *File) readNotes(e *elf.File, data []byte) error {
 		return nil
 	}
 	return nil
+}
+
+// notePart is a part of the file that holds notes.
+type notePart struct {
+	data  []byte
+	align uint64
+}
+
+// noteParts finds the notes by segment, or in a relocatable file by section.
+func (f *File) noteParts(e *elf.File, data []byte) []notePart {
+	align := func(n uint64) uint64 {
+		if n == 8 {
+			return 8
+		}
+		return 4
+	}
+	var out []notePart
+	for _, p := range e.Progs {
+		if p.Type == elf.PT_NOTE {
+			out = append(out, notePart{data[p.Off : p.Off+p.Filesz], align(p.Align)})
+		}
+	}
+	for _, s := range e.Sections {
+		if b, ok := contents(s, data); ok && e.Type == elf.ET_REL && s.Type == elf.SHT_NOTE {
+			out = append(out, notePart{b, align(s.Addralign)})
+		}
+	}
+	return out
 }
 
 // metadataNote walks the notes of a segment.
