@@ -69,6 +69,8 @@ type CU struct {
 	scratchAt               int
 	err                     error
 	dirtyBase               uint64
+	loopWaves               int     // waves inside the marked loop
+	loopSince               int64   // since when there is one
 	fetching                []uint8 // per instruction line: asked for
 	hook                    IssueHook
 }
@@ -162,7 +164,7 @@ func (c *CU) newGroup(id int, now int64) *workgroup {
 	} else {
 		g = &workgroup{}
 	}
-	*g = workgroup{id: id, waves: g.waves[:0], lds: g.lds, alive: c.prog.Waves, start: now, loopIn: -1, ldsDirty: [2]int{1 << 30, 0}}
+	*g = workgroup{id: id, waves: g.waves[:0], lds: g.lds, alive: c.prog.Waves, start: now, ldsDirty: [2]int{1 << 30, 0}}
 	if (c.prog.Full || len(c.prog.Slice.Loads) > 0) && len(g.lds) != c.prog.LDS {
 		g.lds = make([]byte, c.prog.LDS)
 	}
@@ -278,6 +280,8 @@ func (c *CU) stepLDS(now int64) {
 			w.vmDone[d.Tag&255] = d.At
 		} else {
 			w.lgkmDone[d.Tag&255] = d.At
+			c.st.LDSLatency.Add(uint64(d.At - w.lgkmIssued[d.Tag&255]))
+			c.st.LDSLatencySum += uint64(d.At - w.lgkmIssued[d.Tag&255])
 		}
 		c.completed(w, d.At)
 	}
@@ -329,6 +333,9 @@ func (c *CU) drainTCP(now int64) {
 		}
 		w := c.waves[d.Tag>>8]
 		w.vmDone[d.Tag&255] = d.At
+		if p := w.flatPos[d.Tag&255]; p != notFlat {
+			w.lgkmDone[p] = d.At
+		}
 		c.completed(w, d.At)
 	}
 	c.tcp.Done = c.tcp.Done[:0]
@@ -384,7 +391,7 @@ func (c *CU) Dump() string {
 	}
 	for _, g := range c.groups {
 		for _, w := range g.waves {
-			if w.ended {
+			if w.wg != g || w.ended {
 				continue
 			}
 			in := &c.prog.Kernel.Insts[w.pc]

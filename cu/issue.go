@@ -93,7 +93,8 @@ func (c *CU) consider(w *wave, s *simd, now int64, taken *[catNone]bool) {
 	if c.prog.LoopEnd > c.prog.LoopStart {
 		c.markLoop(w, now)
 	}
-	if u.category != catNone && taken[u.category] {
+	// After a matrix issue the pipe is busy, which says more than "arbitration".
+	if u.category != catNone && taken[u.category] && (u.kind != kindMFMA || s.mfmaFree <= now) {
 		c.stall(w, now, StallArbitration, now+c.spec.IssueInterval)
 		return
 	}
@@ -127,14 +128,17 @@ func (c *CU) markLoop(w *wave, now int64) {
 	w.inLoop = in
 	if in {
 		w.loopAt = now
-		if w.wg.loopIn < 0 {
-			w.wg.loopIn = now
+		if c.loopWaves == 0 {
+			c.loopSince = now
 		}
+		c.loopWaves++
 		return
 	}
 	c.st.LoopCycles += uint64(now - w.loopAt)
 	c.st.LoopWaves++
-	w.wg.loopOut = max(w.wg.loopOut, now)
+	if c.loopWaves--; c.loopWaves == 0 {
+		c.st.LoopSpan += uint64(now - c.loopSince)
+	}
 }
 
 // exec runs the instruction when its value is in the slice.
@@ -191,6 +195,9 @@ func (c *CU) issueMFMA(w *wave, u *uop, s *simd, now int64) bool {
 	}
 	if !c.exec(w, u) {
 		return false
+	}
+	if u.exec {
+		w.epoch++
 	}
 	c.issued(w, u, now, now+c.spec.IssueInterval, StallDependency)
 	return true
@@ -282,6 +289,10 @@ func (c *CU) issueSMEM(w *wave, u *uop, now int64) bool {
 		return false
 	}
 	addr := w.st.Access.Addr[0]
+	if err := c.checkScalar(w, u, addr); err != nil {
+		c.fail(w, err)
+		return false
+	}
 	if w.st.Access.Lanes == 0 || c.sh.scalar.lookup(addr) {
 		c.st.SMEMHits++
 		pos := w.pushLGKM()
@@ -338,8 +349,10 @@ func (c *CU) releaseBarrier(g *workgroup, now int64) {
 		return
 	}
 	g.arrived = 0
+	c.st.Barriers++
 	for _, w := range g.waves {
-		if w.atBar {
+		// A wave that ended early may have given its slot to another workgroup.
+		if w.wg == g && w.atBar {
 			w.atBar = false
 			c.wake(w, now+c.spec.BarrierCycles)
 		}
@@ -377,9 +390,6 @@ func (c *CU) endWave(w *wave, u *uop, now int64) {
 	}
 	c.st.Workgroups++
 	c.st.WGCycles += uint64(end - g.start)
-	if g.loopIn >= 0 {
-		c.st.LoopSpan += uint64(g.loopOut - g.loopIn)
-	}
 	c.freeWG = append(c.freeWG, g)
 	c.done(end, g.id)
 }
@@ -420,7 +430,7 @@ func (c *CU) issueLDS(w *wave, u *uop, s *simd, now int64) bool {
 	if u.exec {
 		w.epoch++
 	}
-	w.pushLGKM()
+	w.lgkmIssued[w.pushLGKM()] = now
 	is := &c.st.Inst[w.pc]
 	is.Conflicts += uint64(m.conflicts)
 	is.Service += uint64(m.service)
@@ -462,7 +472,17 @@ func (c *CU) issueVMEM(w *wave, u *uop, s *simd, now int64) bool {
 	if u.exec {
 		w.epoch++
 	}
+	if u.flat {
+		if n := w.lgkmCount(now); n >= c.spec.LGKMMax {
+			c.stall(w, now, StallDependency, max(w.lgkmAt(n-1), now+1))
+			return false
+		}
+	}
 	pos := w.pushVM()
+	w.flatPos[pos] = notFlat
+	if u.flat {
+		w.flatPos[pos] = uint8(w.pushLGKM())
+	}
 	op.Tag = (uint32(w.simd)*uint32(c.spec.WaveSlots)+uint32(w.slot))<<8 | pos
 	op.Kind, op.Bytes = cache.MemKind(u.memKind), u.memBytes
 	c.tcp.Push(now)

@@ -115,6 +115,10 @@ func (c *CU) checkLDS(w *wave, u *uop, a *isa.Access) error {
 	for m := a.Lanes; m != 0; m &= m - 1 {
 		x := int(a.Addr[bits.TrailingZeros64(m)])
 		lo, hi = min(lo, x), max(hi, x+int(a.Bytes))
+		if u.twoAddr {
+			x = int(a.Addr2[bits.TrailingZeros64(m)])
+			lo, hi = min(lo, x), max(hi, x+int(a.Bytes))
+		}
 	}
 	d := &w.wg.ldsDirty
 	if !u.exec {
@@ -149,6 +153,7 @@ func (c *CU) vmemAccess(w *wave, u *uop, op *cache.MemOp) bool {
 	}
 	if err == nil {
 		err = c.checkMemory(w, u, &w.st.Access)
+		c.markDMA(w, u, in)
 	}
 	if err != nil {
 		c.fail(w, err)
@@ -160,6 +165,28 @@ func (c *CU) vmemAccess(w *wave, u *uop, op *cache.MemOp) bool {
 		c.remember(w, in, m, op)
 	}
 	return true
+}
+
+// markDMA records the LDS bytes that a direct-to-LDS load writes without their
+// values.
+func (c *CU) markDMA(w *wave, u *uop, in *isa.Inst) {
+	a := &w.st.Access
+	if u.memKind != uint8(cache.MemLDSDMA) || u.exec || c.prog.Full || len(c.prog.Slice.Loads) == 0 || a.Lanes == 0 {
+		return
+	}
+	d := &w.wg.ldsDirty
+	lo := int(a.LDS)
+	d[0], d[1] = min(d[0], lo), max(d[1], lo+isa.Lanes*int(a.LDSStride))
+	w.wg.dirtyPC = int(w.pc)
+}
+
+// checkScalar refuses a scalar load of a buffer whose values timing mode left
+// out.
+func (c *CU) checkScalar(w *wave, u *uop, addr uint64) error {
+	if c.prog.Full || w.st.Access.Lanes == 0 {
+		return nil
+	}
+	return c.checkDirty(w, u, addr)
 }
 
 // coalesce lists the distinct lines of an access in lane order.
@@ -248,6 +275,7 @@ func (c *CU) remember(w *wave, in *isa.Inst, m *memCache, op *cache.MemOp) {
 	}
 	op.Lines = c.st.patterns.intern(op.Lines)
 	m.epoch, m.base, m.line, m.lanes, m.lines = w.epoch, base, op.Base, op.Lanes, op.Lines
+	m.region, _ = c.prog.Launch.Memory.Find(a.Addr[bits.TrailingZeros64(a.Lanes)], 1)
 	m.maxOff = 0
 	for l := a.Lanes; l != 0; l &= l - 1 {
 		m.maxOff = max(m.maxOff, a.Addr[bits.TrailingZeros64(l)]-base+uint64(a.Bytes))
@@ -260,6 +288,10 @@ func (c *CU) rebase(w *wave, in *isa.Inst, m *memCache, op *cache.MemOp) bool {
 	base, ok := scalarBase(in, &w.st)
 	d := base - m.base
 	if !ok || d&uint64(c.spec.TCP.LineBytes-1) != 0 {
+		return false
+	}
+	// Still inside the region that was checked, lowest line to highest byte.
+	if m.line+d < m.region.Base || base+m.maxOff > m.region.Base+m.region.Size {
 		return false
 	}
 	if in.Enc == isa.MUBUF {

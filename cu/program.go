@@ -62,8 +62,7 @@ type uop struct {
 	memBytes int32 // all lanes
 
 	nsrc     uint8
-	src      [4]regRange // vector sources
-	addrSrc  regRange    // vector register that forms the address
+	src      [5]regRange // vector sources
 	dst      regRange
 	sgprRead bool // reads an SGPR (for VALU to SALU latency)
 	sgprW    bool // VALU that writes an SGPR
@@ -169,6 +168,10 @@ func (p *Program) decode(s *Spec, in *isa.Inst, c isa.Class) (uop, error) {
 		}
 	}
 	u.dst, _ = vrange(in.Dst)
+	if u.dst.n > 0 && isa.ReadsDst(in) {
+		u.src[u.nsrc] = u.dst
+		u.nsrc++
+	}
 	switch c.Unit {
 	case isa.UnitSALU:
 		u.kind, u.category = kindSALU, catScalar
@@ -220,7 +223,6 @@ func (p *Program) decodeLDS(s *Spec, u *uop, in *isa.Inst, c isa.Class) error {
 		return fmt.Errorf("%s has no LDS phase table", in.Op)
 	}
 	u.ldsKind = k
-	u.addrSrc, _ = vrange(in.Src[0])
 	port := int32(s.LDSPortBytes)
 	words := int32(c.Bytes) * isa.Lanes
 	if c.TwoAddr {
@@ -243,7 +245,6 @@ func (p *Program) decodeLDS(s *Spec, u *uop, in *isa.Inst, c isa.Class) error {
 
 func (p *Program) decodeVMEM(u *uop, in *isa.Inst, c isa.Class) {
 	u.kind, u.category = kindVMEM, catVMEM
-	u.addrSrc, _ = vrange(in.Src[0])
 	u.memBytes = int32(c.Bytes) * isa.Lanes
 	u.memKind = memKindOf(c)
 	u.memIdx = -1

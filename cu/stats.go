@@ -1,6 +1,9 @@
 package cu
 
-import "github.com/whisker-sim/whisker/isa"
+import (
+	"github.com/whisker-sim/whisker/cache"
+	"github.com/whisker-sim/whisker/isa"
+)
 
 // StallReason says why a wave did not issue in a cycle.
 type StallReason uint8
@@ -55,11 +58,14 @@ type Stats struct {
 	LDSFill                     uint64 // bytes written by direct-to-LDS
 	LDSPort                     uint64 // port cycles of SIMD pairs, the busier direction of each instruction
 	LDSReadBytes, LDSWriteBytes uint64
+	LDSLatency                  cache.Histogram // issue to data, cycles
+	LDSLatencySum               uint64
+	Barriers                    uint64 // released
 	Conflicts                   uint64
 	VMEMLines                   uint64
 
 	LoopCycles     uint64 // wave-cycles between entering and leaving the marked loop
-	LoopSpan       uint64 // workgroup-cycles from the first wave's entry to the last wave's exit
+	LoopSpan       uint64 // CU-cycles in which a wave was inside the loop
 	LoopIterations uint64
 	LoopMFMA       uint64 // matrix cycles issued inside the loop
 	LoopWaves      uint64
@@ -96,9 +102,10 @@ func (s *Stats) Merge(o *Stats) {
 		{&s.MFMABusy, &o.MFMABusy}, {&s.VALUBusy, &o.VALUBusy}, {&s.LDSService, &o.LDSService}, {&s.LDSFill, &o.LDSFill},
 		{&s.Conflicts, &o.Conflicts}, {&s.VMEMLines, &o.VMEMLines}, {&s.LoopCycles, &o.LoopCycles}, {&s.LoopSpan, &o.LoopSpan},
 		{&s.LoopIterations, &o.LoopIterations}, {&s.LoopMFMA, &o.LoopMFMA}, {&s.LoopWaves, &o.LoopWaves}, {&s.WGCycles, &o.WGCycles},
-		{&s.LDSPort, &o.LDSPort}, {&s.LDSReadBytes, &o.LDSReadBytes}, {&s.LDSWriteBytes, &o.LDSWriteBytes},
+		{&s.LDSPort, &o.LDSPort}, {&s.LDSLatencySum, &o.LDSLatencySum}, {&s.Barriers, &o.Barriers}, {&s.LDSReadBytes, &o.LDSReadBytes}, {&s.LDSWriteBytes, &o.LDSWriteBytes},
 		{&s.SMEMHits, &o.SMEMHits}, {&s.SMEMMisses, &o.SMEMMisses}, {&s.ICacheHits, &o.ICacheHits}, {&s.ICacheMisses, &o.ICacheMisses},
 	} {
 		*p[0] += *p[1]
 	}
+	s.LDSLatency.Merge(&o.LDSLatency)
 }

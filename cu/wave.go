@@ -11,6 +11,8 @@ const (
 	lgkmRing = 16
 )
 
+const notFlat = 0xff
+
 // workgroup is a resident workgroup.
 type workgroup struct {
 	id       int
@@ -18,8 +20,6 @@ type workgroup struct {
 	alive    int // waves that have not ended
 	arrived  int // waves at the barrier
 	start    int64
-	loopIn   int64 // first entry into the marked loop, -1 before
-	loopOut  int64
 	lds      []byte
 	ldsDirty [2]int // bytes written without computing their value, [lo, hi)
 	dirtyPC  int
@@ -55,6 +55,8 @@ type wave struct {
 	mem    []memCache
 
 	lgkmDone   [lgkmRing]int64
+	lgkmIssued [lgkmRing]int64  // issue of an LDS instruction, by position
+	flatPos    [vmRing]uint8    // position in lgkmDone of a FLAT instruction, notFlat for others
 	scalarLine [lgkmRing]uint64 // address of an outstanding scalar load, by position
 	vmDone     [vmRing]int64
 	st         isa.State
@@ -72,6 +74,7 @@ type memCache struct {
 	base      uint64 // scalar part of the address
 	line      uint64 // first line
 	maxOff    uint64 // largest lane offset plus access size
+	region    isa.Region
 	lines     *cache.Lines
 }
 

@@ -123,7 +123,7 @@ func EffectsOf(cpu CPU, in *Inst, fullExec bool) Effects {
 	if c.Unit == UnitMFMA || fullExec {
 		e.Kill = e.Writes
 	}
-	if (c.Unit != UnitMFMA && !fullExec) || readsDst(in) {
+	if (c.Unit != UnitMFMA && !fullExec) || ReadsDst(in) {
 		e.Reads.addOperand(in.Dst)
 	}
 	if c.Unit == UnitSALU || c.Unit == UnitSMEM {
@@ -165,9 +165,9 @@ func (e *Effects) memory(in *Inst, c Class) {
 	}
 }
 
-// readsDst reports whether an instruction keeps part of its destination or
+// ReadsDst reports whether an instruction keeps part of its destination or
 // accumulates into it.
-func readsDst(in *Inst) bool {
+func ReadsDst(in *Inst) bool {
 	if in.Sub == SubDPP || in.Sub == SubSDWA || in.OpSel&8 != 0 {
 		return true
 	}
@@ -215,6 +215,7 @@ type Slice struct {
 func NewSlice(k *Kernel) Slice {
 	n := len(k.Insts)
 	full := keepsExec(k)
+	indirect := hasIndirect(k)
 	eff := make([]Effects, n)
 	cls := make([]Class, n)
 	for i := range k.Insts {
@@ -234,7 +235,7 @@ func NewSlice(k *Kernel) Slice {
 			if in.Target >= 0 && cls[i].Unit == UnitBranch {
 				live.Union(&liveIn[in.Target])
 			}
-			need := sl.Exec[i] || alwaysExec(cls[i].Unit) || eff[i].Writes.Intersects(&live)
+			need := indirect || sl.Exec[i] || alwaysExec(cls[i].Unit) || eff[i].Writes.Intersects(&live)
 			if need && !sl.Exec[i] {
 				sl.Exec[i], changed = true, true
 			}
@@ -254,6 +255,20 @@ func NewSlice(k *Kernel) Slice {
 		}
 	}
 	return sl
+}
+
+// hasIndirect reports whether control flow or register numbers are computed at
+// run time, which the data-flow analysis cannot follow: then every instruction
+// is in the slice.
+func hasIndirect(k *Kernel) bool {
+	for i := range k.Insts {
+		s := opNames[k.Insts[i].Op]
+		if strings.HasPrefix(s, "s_setpc") || strings.HasPrefix(s, "s_swappc") || strings.HasPrefix(s, "s_call") ||
+			strings.HasPrefix(s, "s_movrel") || strings.HasPrefix(s, "s_set_gpr_idx") || strings.HasPrefix(s, "s_rfe") {
+			return true
+		}
+	}
+	return false
 }
 
 func alwaysExec(u Unit) bool { return u == UnitSALU || u == UnitBranch || u == UnitSMEM }
