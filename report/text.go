@@ -26,8 +26,17 @@ func WriteText(w io.Writer, r *Run) error {
 
 func writeTitle(b *strings.Builder, r *Run) error {
 	o := &r.Options
+	if o.M == 0 { // a code object: what it computes is not known
+		fmt.Fprintf(b, "%s on %s\n", r.Kernel, r.Arch)
+		return writeLaunch(b, r)
+	}
 	fmt.Fprintf(b, "%s %dx%dx%d %s on %s: tile %s, %s, %s, W %d, C %d\n", r.Kernel, o.M, o.N, o.K, o.DType, r.Arch,
 		o.Tile, o.Schedule, o.MFMA, o.Window, o.Chunk)
+	return writeLaunch(b, r)
+}
+
+// writeLaunch says how the launch fills the machine.
+func writeLaunch(b *strings.Builder, r *Run) error {
 	fmt.Fprintf(b, "%s mode, %s workgroups of %d waves on %d %s", r.Mode, Thousands(int64(r.Launch.Workgroups)),
 		r.Launch.WavesPerWorkgroup, r.Machine.CUs, map[bool]string{true: "CU", false: "CUs"}[r.Machine.CUs == 1])
 	if occ := &r.Occupancy; occ.Limiter != "" {

@@ -88,6 +88,11 @@ func (f *File) registers(k *isa.Kernel, d *descriptor, m *Meta) {
 	if v := m.VGPRs - m.AGPRs; k.AGPRs == 0 && v >= used && v <= k.VGPRs && (v+3)&^3 == k.VGPRs {
 		k.VGPRs = v
 	}
+	// Some assembled files have a descriptor that allocates fewer registers than
+	// their code and their metadata agree on.
+	if accum := (int(d.rsrc3&63) + 1) * 4; k.VGPRs < used && used <= accum && used <= m.VGPRs {
+		k.VGPRs = m.VGPRs
+	}
 	k.SGPRs = d.sgprs()
 	if m.SGPRs > 0 && m.SGPRs <= isa.NumSGPRs {
 		k.SGPRs = m.SGPRs
