@@ -183,7 +183,7 @@ func (c *CU) markDMA(w *wave, u *uop, in *isa.Inst) {
 // checkScalar refuses a scalar load of a buffer whose values timing mode left
 // out.
 func (c *CU) checkScalar(w *wave, u *uop, addr uint64) error {
-	if c.prog.Full || w.st.Access.Lanes == 0 {
+	if c.prog.Full || w.st.Access.Lanes == 0 || !c.prog.Slice.Used[w.pc] {
 		return nil
 	}
 	return c.checkDirty(w, u, addr)

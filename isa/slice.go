@@ -207,7 +207,8 @@ func keepsExec(k *Kernel) bool {
 // always in it. A load in the slice needs real memory: its index is in Loads.
 type Slice struct {
 	Exec  []bool
-	Loads []int // indices of vector loads and LDS reads whose data is in the slice
+	Loads []int  // indices of vector loads and LDS reads whose data is in the slice
+	Used  []bool // scalar loads: something reads the result
 }
 
 // NewSlice computes the slice by a backward data-flow analysis over the
@@ -222,7 +223,7 @@ func NewSlice(k *Kernel) Slice {
 		eff[i] = EffectsOf(k.CPU, &k.Insts[i], full)
 		cls[i] = Classify(k.CPU, &k.Insts[i])
 	}
-	sl := Slice{Exec: make([]bool, n)}
+	sl := Slice{Exec: make([]bool, n), Used: make([]bool, n)}
 	liveIn := make([]RegSet, n+1)
 	for changed := true; changed; {
 		changed = false
@@ -236,6 +237,9 @@ func NewSlice(k *Kernel) Slice {
 				live.Union(&liveIn[in.Target])
 			}
 			need := indirect || sl.Exec[i] || alwaysExec(cls[i].Unit) || eff[i].Writes.Intersects(&live)
+			if cls[i].Unit == UnitSMEM && (indirect || eff[i].Writes.Intersects(&live)) {
+				sl.Used[i] = true
+			}
 			if need && !sl.Exec[i] {
 				sl.Exec[i], changed = true, true
 			}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/whisker-sim/whisker/configs"
+	"github.com/whisker-sim/whisker/report"
+	"github.com/whisker-sim/whisker/workloads"
 )
 
 // clockLaw is the sustained clock that a run is simulated at.
@@ -41,7 +43,18 @@ func point(kernel, dtype string, m, n, k int) string {
 	return fmt.Sprintf("%s %s %dx%dx%d", kernel, dtype, m, n, k)
 }
 
-// predicted reports whether a calibrated clock was fitted without this point.
-func (l clockLaw) predicted(point string) bool {
-	return l.class == "calibrated" && !slices.ContainsFunc(l.fittedOn, func(s string) bool { return strings.HasPrefix(s, point) })
+// fittedOnThis reports whether this very run, kernel and machine, is one that
+// the clock was fitted on: the built-in machine as it is and the kernel's own
+// choices for the size. Anything else is a prediction.
+func (l clockLaw) fittedOnThis(r *report.Run, b *workloads.Built) bool {
+	p := point(r.Kernel, b.Spec.DType, b.Spec.M, b.Spec.N, b.Spec.K)
+	if !slices.ContainsFunc(l.fittedOn, func(s string) bool { return strings.HasPrefix(s, p) }) {
+		return false
+	}
+	own, err := configs.Load(r.Machine.Name)
+	if err != nil || own.Hash() != r.Machine.Hash {
+		return false
+	}
+	plain, err := workloads.GEMM(b.CPU, workloads.Spec{M: b.Spec.M, N: b.Spec.N, K: b.Spec.K, DType: b.Spec.DType, W: -1, C: -1})
+	return err == nil && kernelHash(plain.Launch) == r.KernelHash
 }

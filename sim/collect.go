@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/whisker-sim/whisker/cache"
@@ -63,7 +64,7 @@ func collect(r *report.Run, res *xcd.GPUResult, m *configs.Machine, b *workloads
 	simds := cus * int64(m.CU.SIMDs)
 	r.Cycles, r.ClockMHz = res.Timing.Cycles, law.mhz
 	r.Clock = report.Clock{Law: law.text, Class: law.class, FittedOn: law.fittedOn,
-		Prediction: law.predicted(point(r.Kernel, b.Spec.DType, b.Spec.M, b.Spec.N, b.Spec.K))}
+		Prediction: law.class == "calibrated" && !law.fittedOnThis(r, b)}
 	if r.Clock.FittedOn == nil {
 		r.Clock.FittedOn = []string{}
 	}
@@ -156,6 +157,8 @@ func collectLDS(r *report.Run, res *xcd.GPUResult, m *configs.Machine) {
 		BankUtilization: report.Ratio(float64(st.LDSService)+fill, cuCycles),
 		FillUtilization: report.Ratio(fill, cuCycles),
 		PortUtilization: report.Ratio(float64(st.LDSPort), cuCycles*2),
+		Latency: report.NewLatency("cycles", report.PowerBuckets(st.LDSLatency[:]),
+			report.Ratio(float64(st.LDSLatencySum), float64(st.IssuedCount[isa.UnitLDS]))),
 	}
 }
 
@@ -258,7 +261,7 @@ func clusters(res *xcd.GPUResult, b *workloads.Built, m *configs.Machine) []repo
 			s := &res.CU.Inst[i]
 			cl := isa.Classify(k.CPU, &k.Insts[i])
 			if cl.Unit == isa.UnitMFMA {
-				row.MatrixCycles += float64(s.Hits) * float64(cl.Passes) * float64(m.MFMA.PassCycles) / n
+				row.MatrixCycles += float64(s.Hits) * math.Ceil(float64(cl.Passes)*m.MFMA.Scale) * float64(m.MFMA.PassCycles) / n
 			}
 			row.LDSService += float64(s.Service) / n
 			row.LDSLatency += float64(s.Stall[cu.StallLGKMCnt]) / n
