@@ -32,7 +32,7 @@ func clockLeaves() []leafSpec {
 
 func cuLeaves() []leafSpec {
 	return []leafSpec{
-		leaf("cu.simds", "", from(2, 16), "SIMDs; pairs share an LDS port",
+		leaf("cu.simds", "", from(2, 4), "SIMDs; pairs share an LDS port, and each has its turn in four cycles",
 			func(m *Machine) any { return &m.CU.SIMDs }),
 		leaf("cu.wave_slots_per_simd", "", from(1, 32), "resident waves of a SIMD",
 			func(m *Machine) any { return &m.CU.WaveSlotsPerSIMD }),

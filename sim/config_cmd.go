@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/whisker-sim/whisker/configs"
 	"github.com/whisker-sim/whisker/report"
@@ -12,12 +13,31 @@ import (
 // ConfigFormats are the formats of ConfigShow: yaml is a machine file.
 var ConfigFormats = []string{"yaml", "table", "csv", "json"}
 
+// inertLeaves describe the machine but no mechanism reads them. Setting one is
+// refused, so that a what-if never quietly changes nothing.
+var inertLeaves = map[string]string{
+	"lds.banks":                    "banks and phases of each instruction are those measured on the CPU",
+	"lds.unaligned_service_cycles": "the LDS phase table holds that figure",
+	"fetch.bytes_per_cycle":        "sequential fetch is taken to run ahead of issue",
+	"salu.cadence_cycles":          "a wave issues at most once a visit, which is cu.issue_interval_cycles",
+	"salu.load_miss_cycles":        "a scalar load that misses is served by the simulated L2",
+	"cu.max_vgprs":                 "it bounds what a kernel can name, not what a CU holds",
+	"cu.max_agprs":                 "it bounds what a kernel can name, not what a CU holds",
+	"cu.max_sgprs":                 "it bounds what a kernel can name, not what a CU holds",
+}
+
 // LoadMachine resolves a built-in machine or, when file is not empty, a
 // machine file, and applies the assignments.
 func LoadMachine(arch, file string, set []string) (*configs.Resolved, error) {
 	ref := arch
 	if file != "" {
 		ref = file
+	}
+	for _, s := range set {
+		key, _, _ := strings.Cut(s, "=")
+		if why, inert := inertLeaves[strings.TrimSpace(key)]; inert {
+			return nil, usagef("--set %s would change nothing: %s", key, why)
+		}
 	}
 	r, err := configs.Load(ref)
 	if err == nil {

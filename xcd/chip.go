@@ -2,6 +2,7 @@ package xcd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -53,7 +54,15 @@ type Kernel struct {
 	// Progress, when not nil, is told the number of workgroups that have ended and
 	// the cycle, between windows and whenever the number has changed.
 	Progress func(done, total, cycle int64)
+	// Alive, when not nil, returns a number that grows while waves get anywhere.
+	// A launch in which it has not grown for LivelockCycles is given up.
+	Alive func() uint64
 }
+
+// LivelockCycles is how long waves may run without ending, releasing a barrier,
+// storing, or asking for new data before the launch counts as livelocked: ten
+// milliseconds of a GPU.
+const LivelockCycles = 20_000_000
 
 // Result says when things happened, in core cycles from the command processor's
 // launch message. What a launch costs before that, on the host and in the
@@ -320,11 +329,24 @@ func (c *Chip) finished() int {
 
 // deadlock describes a chip in which nothing will ever happen again.
 func (c *Chip) deadlock(k Kernel) error {
+	return fmt.Errorf("%w after %d of %d workgroups: nothing is pending in any die\n%s", ErrDeadlock, c.finished(), k.Workgroups, c.dump())
+}
+
+// livelock describes a chip whose waves run without getting anywhere.
+func (c *Chip) livelock(k Kernel, since int64) error {
+	return fmt.Errorf("%w after %d of %d workgroups: since cycle %d no wave has ended, passed a barrier, stored or asked for new data\n%s",
+		ErrDeadlock, c.finished(), k.Workgroups, since, c.dump())
+}
+
+// ErrDeadlock is wrapped by the error of a launch that cannot end.
+var ErrDeadlock = errors.New("deadlock")
+
+func (c *Chip) dump() string {
 	var b strings.Builder
 	for _, x := range c.xcds {
 		if x.busy() {
 			b.WriteString(x.dump())
 		}
 	}
-	return fmt.Errorf("deadlock after %d of %d workgroups: nothing is pending in any die\n%s", c.finished(), k.Workgroups, strings.TrimRight(b.String(), "\n"))
+	return strings.TrimRight(b.String(), "\n")
 }

@@ -118,6 +118,19 @@ func (g *GPU) report() func(done, total, cycle int64) {
 	}
 }
 
+// alive grows with everything that a wave spinning on a flag does not do.
+func (g *GPU) alive() uint64 {
+	var n uint64
+	for i := range g.stats {
+		s := &g.stats[i]
+		n += s.WaveCycles + s.Barriers + s.LDSWriteBytes + s.LDSFill + s.IssuedCount[isa.UnitMFMA]
+	}
+	for _, c := range g.cus {
+		n += c.TCP().StoreSegments + c.TCP().Misses
+	}
+	return n
+}
+
 // Run simulates the launch to its end, or until ctx is done. Akita's
 // monitor, when asked for, serves meanwhile on all interfaces and prints its
 // address on standard error.
@@ -129,7 +142,7 @@ func (g *GPU) Run(ctx context.Context) (*GPUResult, error) {
 		g.monitor.StartServer()
 		defer g.monitor.StopServer()
 	}
-	timing, err := g.chip.Run(ctx, Kernel{Workgroups: g.wgs, Waves: g.prog.Kernel.Waves(), Progress: g.report()})
+	timing, err := g.chip.Run(ctx, Kernel{Workgroups: g.wgs, Waves: g.prog.Kernel.Waves(), Progress: g.report(), Alive: g.alive})
 	for _, c := range g.cus {
 		if c.Err() != nil {
 			return nil, c.Err()

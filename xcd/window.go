@@ -18,6 +18,7 @@ func (c *Chip) runWindows(ctx context.Context, k Kernel) error {
 	p := newPool(c.engines, c.threads)
 	defer p.close()
 	told, windows := -1, 0
+	alive, aliveAt := uint64(0), c.now
 	for {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("stopped after %d of %d workgroups: %w", c.finished(), k.Workgroups, err)
@@ -43,6 +44,13 @@ func (c *Chip) runWindows(ctx context.Context, k Kernel) error {
 			return err
 		}
 		windows++
+		if k.Alive != nil && windows%livelockWindows == 0 {
+			if n := k.Alive(); n != alive {
+				alive, aliveAt = n, c.now
+			} else if c.now-aliveAt > LivelockCycles {
+				return c.livelock(k, aliveAt)
+			}
+		}
 		if k.Progress != nil {
 			if n := c.finished(); n != told || windows%progressWindows == 0 {
 				told = n
@@ -55,6 +63,9 @@ func (c *Chip) runWindows(ctx context.Context, k Kernel) error {
 // progressWindows is how many windows pass at most between two calls of
 // Progress.
 const progressWindows = 64
+
+// livelockWindows is how many windows pass between two looks at Kernel.Alive.
+const livelockWindows = 1024
 
 // pool runs the dies of a window on several threads. Dies share nothing within
 // a window, so which thread takes which die has no effect.
