@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-const objects = "../isa/codeobj/testdata/"
+const objects = "../workloads/suite/objects/"
 
 func TestISAHex(t *testing.T) {
 	const text = "v_mfma_f32_16x16x16_bf16 v[0:3], v[4:5], v[6:7], v[0:3]"
@@ -57,7 +57,7 @@ func TestISARefuses(t *testing.T) {
 func TestISAAsmWrites(t *testing.T) {
 	dir := t.TempDir()
 	src := filepath.Join(dir, "hand.s")
-	text, err := os.ReadFile("../isa/asm/testdata/hand.s")
+	text, err := os.ReadFile("../workloads/suite/sources/hand.s")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,43 +11,26 @@ import (
 	"testing"
 
 	"github.com/whisker-sim/whisker/report"
+	"github.com/whisker-sim/whisker/workloads/suite"
 )
 
-// machineOf names the machine of each processor for tests.
-var machineOf = map[string]string{"gfx942": "mi300x", "gfx950": "mi355x"}
-
-// launchFiles gives every launch file of testdata for every processor that its
-// code object exists for, with paths made absolute: name -> text.
+// launchFiles gives every launch of the suites, with paths made absolute:
+// kernel.cpu -> text.
 func launchFiles(t testing.TB) map[string]string {
 	t.Helper()
-	paths, err := filepath.Glob("testdata/launch/*.yaml")
-	if err != nil || len(paths) < 10 {
-		t.Fatalf("%d launch files, %v", len(paths), err)
-	}
-	dir, err := filepath.Abs("testdata/launch")
+	dir, err := filepath.Abs("../workloads/suite")
 	if err != nil {
 		t.Fatal(err)
 	}
 	out := map[string]string{}
-	for _, p := range paths {
-		b, err := os.ReadFile(p)
+	for _, s := range []string{"triton", "clang"} {
+		launches, err := suite.Launches(s)
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := strings.ReplaceAll(string(b), "../../..", filepath.Dir(filepath.Dir(filepath.Dir(dir))))
-		text = strings.ReplaceAll(text, "  file: ", "  file: "+dir+"/")
-		own := "gfx942"
-		if strings.Contains(text, "gfx950") {
-			own = "gfx950"
-		}
-		for cpu := range machineOf {
-			ported := strings.ReplaceAll(text, own, cpu)
-			name := strings.TrimSuffix(filepath.Base(p), ".yaml")
-			_, after, _ := strings.Cut(ported, "code_object: ")
-			object, _, _ := strings.Cut(after, "\n")
-			if _, err := os.Stat(object); err == nil && (name != "clang_ldsdma" || cpu == own) {
-				out[name+"."+cpu] = ported
-			}
+		for _, l := range launches {
+			text := strings.ReplaceAll(l.Text, "code_object: ..", "code_object: "+dir)
+			out[s+"_"+l.Name+"."+l.CPU] = strings.ReplaceAll(text, "  file: ", "  file: "+dir+"/launch/")
 		}
 	}
 	return out
@@ -59,9 +42,9 @@ func launch(t testing.TB, text, mode string) (*report.Run, error) {
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	arch := machineOf["gfx942"]
-	if strings.Contains(text, "gfx950") {
-		arch = machineOf["gfx950"]
+	arch := suiteMachines["gfx942"]
+	if strings.Contains(text, ".gfx950.") {
+		arch = suiteMachines["gfx950"]
 	}
 	return RunLaunch(LaunchOptions{File: file, RunOptions: RunOptions{Arch: arch, Mode: mode, Threads: 1}})
 }
@@ -115,7 +98,7 @@ func TestLaunchSeesWrongValues(t *testing.T) {
 	files := launchFiles(t)
 	for name, text := range map[string]string{
 		"another sum":   strings.Replace(files["triton_vadd.gfx950"], "reference: vadd", "reference: vadd\n  bind: {x: y}", 1),
-		"another array": strings.Replace(files["hand.gfx950"], "constant(1)", "constant(2)", 1),
+		"another array": strings.Replace(files["clang_hand.gfx950"], "constant(1)", "constant(2)", 1),
 	} {
 		r, err := launch(t, text, "functional")
 		if err != nil {

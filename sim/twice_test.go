@@ -36,7 +36,7 @@ func cyclesAndError(t *testing.T, b *workloads.Built) (int64, float64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	machine, err := LoadMachine(machineOf[b.CPU.String()], "", nil)
+	machine, err := LoadMachine(suiteMachines[b.CPU.String()], "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

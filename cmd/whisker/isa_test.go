@@ -18,8 +18,8 @@ func TestISACommand(t *testing.T) {
 		code   int
 		output string // contained in what is printed
 	}{
-		{"isa disasm ../../isa/codeobj/testdata/hand.gfx950.co --kernel hand", 0, "// 000000001500: C00A0100 00000000"},
-		{"isa disasm ../../isa/codeobj/testdata/hand.gfx950.co --raw-text", 0, "s_load_dwordx4 s[4:7], s[0:1], 0x0\n"},
+		{"isa disasm ../../workloads/suite/objects/hand.gfx950.co --kernel hand", 0, "// 000000001500: C00A0100 00000000"},
+		{"isa disasm ../../workloads/suite/objects/hand.gfx950.co --raw-text", 0, "s_load_dwordx4 s[4:7], s[0:1], 0x0\n"},
 		{"isa disasm --cpu gfx950 --hex " + lines, 0, "v_mfma_f32_16x16x16_bf16 v[0:3], v[4:5], v[6:7], v[0:3]\n"},
 		{"isa coverage", 0, "gfx950"},
 		{"isa coverage --format json", 0, `"opcodes"`},

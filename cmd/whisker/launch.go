@@ -14,11 +14,14 @@ type launchFlags struct {
 	CodeObject  string `group:"Code object" placeholder:"FILE" help:"Code object (.co, .hsaco), for --print-launch."`
 	KernelName  string `name:"kernel" group:"Code object" placeholder:"NAME" help:"Kernel of the code object."`
 	PrintLaunch bool   `group:"Code object" help:"Print a launch file for a kernel of --code-object."`
+	Suite       string `group:"Code object" placeholder:"NAME" help:"Run the kernels of a suite and check their values: triton, clang or mgpusim."`
 	MaxCycles   int64  `group:"Code object" placeholder:"N" help:"Stop a timing run after so many cycles."`
 }
 
 // given reports whether a code object is asked for.
-func (f *launchFlags) given() bool { return f.Launch != "" || f.CodeObject != "" || f.PrintLaunch }
+func (f *launchFlags) given() bool {
+	return f.Launch != "" || f.CodeObject != "" || f.PrintLaunch || f.Suite != ""
+}
 
 // chosen refuses a run without a kernel, and one with two.
 func (c *runCmd) chosen() error {
@@ -28,6 +31,8 @@ func (c *runCmd) chosen() error {
 		return &sim.UsageError{Err: errors.New(`expected "<kernel>", or --launch FILE (see whisker run --help)`)}
 	case c.Kernel != "" && l.given():
 		return &sim.UsageError{Err: errors.New("give a kernel by name or a code object, not both")}
+	case l.Suite != "" && (l.Launch != "" || l.CodeObject != "" || l.KernelName != "" || l.PrintLaunch):
+		return &sim.UsageError{Err: errors.New("--suite brings its own code objects: leave --launch, --code-object, --kernel and --print-launch out")}
 	case l.Launch != "" && (l.CodeObject != "" || l.KernelName != "" || l.PrintLaunch):
 		return &sim.UsageError{Err: errors.New("--launch names code object and kernel itself: leave --code-object, --kernel and --print-launch out")}
 	case l.PrintLaunch != (l.CodeObject != ""):
@@ -44,6 +49,15 @@ func (c *runCmd) runChosen(o sim.RunOptions) (*report.Run, error) {
 		return sim.Run(o)
 	}
 	return sim.RunLaunch(sim.LaunchOptions{File: c.Launch, MaxCycles: c.MaxCycles, RunOptions: o})
+}
+
+// runSuite runs a suite and writes a row a kernel.
+func (c *runCmd) runSuite(w io.Writer) error {
+	rows, err := sim.RunSuite(c.Suite, c.Mode, c.Threads)
+	if err != nil {
+		return err
+	}
+	return sim.WriteSuite(w, c.Suite, rows, c.Format)
 }
 
 // printLaunch writes a template.

@@ -7,8 +7,8 @@ import (
 )
 
 func TestLaunchCommand(t *testing.T) {
-	const object = "../../isa/codeobj/testdata/vadd.gfx950.hsaco"
-	const launch = "../../sim/testdata/launch/triton_vadd.yaml"
+	const object = "../../workloads/suite/objects/vadd.gfx950.hsaco"
+	const launch = "../../workloads/suite/launch/triton_vadd.yaml"
 	for _, c := range []struct {
 		args   string
 		code   int
@@ -28,6 +28,10 @@ func TestLaunchCommand(t *testing.T) {
 		{"run --print-launch", 2, "--code-object"},
 		{"run --code-object " + object + " --kernel foot --print-launch", 2, "it has vadd"},
 		{"run --code-object main.go --print-launch", 2, "not an ELF file"},
+		{"run --suite triton --format csv", 0, "attention,gfx950"},
+		{"run --suite rocm", 2, "mgpusim"},
+		{"run --suite triton --launch x", 2, "--suite brings"},
+		{"run gemm --suite triton", 2, "not both"},
 		{"run gemm --kernel x", 2, "for code objects"},
 	} {
 		var stdout, stderr bytes.Buffer

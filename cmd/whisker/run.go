@@ -55,8 +55,11 @@ func (c *runCmd) Run(w io.Writer) error {
 	if err := c.chosen(); err != nil {
 		return err
 	}
-	if c.PrintLaunch {
+	switch {
+	case c.PrintLaunch:
 		return c.printLaunch(w)
+	case c.Suite != "":
+		return c.runSuite(w)
 	}
 	o := c.options()
 	stop := func() {}

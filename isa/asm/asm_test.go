@@ -17,7 +17,7 @@ import (
 // objects lists code objects from Triton and clang.
 func objects(t testing.TB) []string {
 	t.Helper()
-	files, err := filepath.Glob("../codeobj/testdata/*.*")
+	files, err := filepath.Glob("../../workloads/suite/objects/*.*")
 	if err != nil || len(files) < 16 {
 		t.Fatalf("%d code objects, %v", len(files), err)
 	}
@@ -74,7 +74,7 @@ func TestRoundTrip(t *testing.T) {
 // The hand-written file gives the code, descriptor and arguments that LLVM
 // makes of it.
 func TestHandWritten(t *testing.T) {
-	src, err := os.ReadFile("testdata/hand.s")
+	src, err := os.ReadFile("../../workloads/suite/sources/hand.s")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestHandWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, wantMeta, err := open(t, "../codeobj/testdata/hand.gfx950.co").Kernel("hand")
+	want, wantMeta, err := open(t, "../../workloads/suite/objects/hand.gfx950.co").Kernel("hand")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func TestRefuses(t *testing.T) {
 
 func FuzzAssemble(f *testing.F) {
 	f.Add(tiny)
-	src, err := os.ReadFile("testdata/hand.s")
+	src, err := os.ReadFile("../../workloads/suite/sources/hand.s")
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestListing(t *testing.T) {
 
 func TestListingText(t *testing.T) {
 	var got bytes.Buffer
-	f := open(t, "../codeobj/testdata/hand.gfx950.co")
+	f := open(t, "../../workloads/suite/objects/hand.gfx950.co")
 	if err := Disassemble(&got, f, ListOptions{Kernel: "hand", Text: true}); err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ import (
 func objects(t testing.TB) []string {
 	t.Helper()
 	var files []string
-	for _, pattern := range []string{"testdata/*.co", "testdata/*.hsaco"} {
+	for _, pattern := range []string{"../../workloads/suite/objects/*.co", "../../workloads/suite/objects/*.hsaco"} {
 		m, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -76,7 +76,7 @@ func TestKernelFields(t *testing.T) {
 		{"rope_d128.gfx950.hsaco", isa.Kernel{Name: "rope", VGPRs: 42, SGPRs: 24, KernargBytes: 56, Entry: 61,
 			ABI: isa.ABI{KernargPtr: true, PreloadDwords: 14, UserSGPRs: 16, WorkgroupID: [3]bool{true, true}, Mode: 0x3f0}}},
 	} {
-		k, _, err := open(t, "testdata/"+c.file).Kernel("")
+		k, _, err := open(t, "../../workloads/suite/objects/"+c.file).Kernel("")
 		if err != nil {
 			t.Error(err)
 			continue
@@ -93,7 +93,7 @@ func TestKernelFields(t *testing.T) {
 }
 
 func TestRefuses(t *testing.T) {
-	good, err := os.ReadFile("testdata/vadd.gfx950.hsaco")
+	good, err := os.ReadFile("../../workloads/suite/objects/vadd.gfx950.hsaco")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,10 +130,10 @@ func TestRefuses(t *testing.T) {
 			t.Errorf("%s: %v does not wrap ErrFormat", c.name, err)
 		}
 	}
-	if _, err := Open("testdata"); err == nil || !strings.Contains(err.Error(), "directory") {
+	if _, err := Open("../../workloads/suite/objects"); err == nil || !strings.Contains(err.Error(), "directory") {
 		t.Errorf("a folder: error %v", err)
 	}
-	f := open(t, "testdata/vadd.gfx950.hsaco")
+	f := open(t, "../../workloads/suite/objects/vadd.gfx950.hsaco")
 	if _, _, err := f.Kernel("gemm"); err == nil || !strings.Contains(err.Error(), "it has vadd") {
 		t.Errorf("a kernel that is not there: error %v", err)
 	}
@@ -142,7 +142,7 @@ func TestRefuses(t *testing.T) {
 // A file cut anywhere is refused, or cut behind all that is read; nothing
 // panics.
 func TestTruncatedAnywhere(t *testing.T) {
-	data, err := os.ReadFile("testdata/hand.gfx950.co")
+	data, err := os.ReadFile("../../workloads/suite/objects/hand.gfx950.co")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestTruncatedAnywhere(t *testing.T) {
 
 // A flipped bit gives an error or a kernel, never a panic.
 func TestFlippedBits(t *testing.T) {
-	for file, step := range map[string]int{"testdata/hand.gfx950.co": 1, "testdata/vadd.gfx942.hsaco": 19} {
+	for file, step := range map[string]int{"../../workloads/suite/objects/hand.gfx950.co": 1, "../../workloads/suite/objects/vadd.gfx942.hsaco": 19} {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -198,7 +198,7 @@ func FuzzParse(f *testing.F) {
 }
 
 func FuzzMetadata(f *testing.F) {
-	for _, file := range []string{"testdata/hand.gfx950.co", "testdata/vadd.gfx942.co"} {
+	for _, file := range []string{"../../workloads/suite/objects/hand.gfx950.co", "../../workloads/suite/objects/vadd.gfx942.co"} {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			f.Fatal(err)
@@ -210,7 +210,7 @@ func FuzzMetadata(f *testing.F) {
 }
 
 func TestUnbundle(t *testing.T) {
-	object, err := os.ReadFile("testdata/hand.gfx950.co")
+	object, err := os.ReadFile("../../workloads/suite/objects/hand.gfx950.co")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -340,7 +340,7 @@ func tool(t *testing.T, name string) string {
 // LLVM's readers take what Write makes and see the same code and metadata.
 func TestLLVMReads(t *testing.T) {
 	readelf, objdump := tool(t, "llvm-readelf-22"), tool(t, "llvm-objdump-22")
-	for _, file := range []string{"testdata/attn_fwd_d128.gfx950.hsaco", "testdata/gemm_agpr.gfx942.co"} {
+	for _, file := range []string{"../../workloads/suite/objects/attn_fwd_d128.gfx950.hsaco", "../../workloads/suite/objects/gemm_agpr.gfx942.co"} {
 		f := open(t, file)
 		k, m, err := f.Kernel("")
 		if err != nil {

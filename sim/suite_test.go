@@ -1,0 +1,60 @@
+package sim
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// passed runs a suite in a mode and requires that every kernel passes.
+func passed(t *testing.T, name, mode string, atLeast int) {
+	t.Helper()
+	rows, err := RunSuite(name, mode, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) < atLeast {
+		t.Errorf("suite %s has %d kernels, want %d", name, len(rows), atLeast)
+	}
+	var b bytes.Buffer
+	if err := WriteSuite(&b, name, rows, "table"); err != nil {
+		t.Errorf("%v\n%s", err, &b)
+	}
+}
+
+func TestSuiteTriton(t *testing.T) { passed(t, "triton", "functional", 10) }
+
+func TestSuiteClang(t *testing.T) {
+	kernels := 6
+	if _, err := exec.LookPath("clang-22"); err == nil || os.Getenv("REQUIRE_LLVM") == "1" {
+		kernels = 12 // the recompiled ones too
+	}
+	passed(t, "clang", "full", kernels)
+}
+
+// MGPUSim's code objects come with its module, which a machine without the
+// toolchain or the network lacks.
+func TestSuiteMGPUSim(t *testing.T) {
+	if _, err := mgpusimDir(); err != nil {
+		if os.Getenv("REQUIRE_LLVM") == "1" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	passed(t, "mgpusim", "functional", 15)
+	passed(t, "mgpusim", "full", 15)
+}
+
+func TestSuiteRefuses(t *testing.T) {
+	if _, err := RunSuite("rocm", "functional", 1); err == nil || !strings.Contains(err.Error(), "clang, mgpusim or triton") {
+		t.Errorf("error %v", err)
+	}
+	rows := []SuiteRow{{Kernel: "a", CPU: "gfx942", Passed: true}, {Kernel: "b", CPU: "gfx950", Error: "broken"}}
+	var b bytes.Buffer
+	err := WriteSuite(&b, "x", rows, "table")
+	if err == nil || !strings.Contains(err.Error(), "1 of 2 did not pass: b on gfx950") || !strings.Contains(b.String(), "failed: broken") {
+		t.Errorf("error %v\n%s", err, &b)
+	}
+}
