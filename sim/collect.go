@@ -124,7 +124,7 @@ func notes(r *report.Run) []string {
 	case r.Clock.Prediction:
 		n = append(n, "time and TFLOPS are a prediction: the clock was fitted on "+strings.Join(r.Clock.FittedOn, ", ")+" and not on this run")
 	default:
-		n = append(n, "time and TFLOPS are no prediction: the clock was fitted on this very run")
+		n = append(n, "time and TFLOPS are no prediction: the clock was fitted on this very run, where only clock times utilisation is known")
 	}
 	return n
 }

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/whisker-sim/whisker/isa/emu"
 	"github.com/whisker-sim/whisker/report"
 	"github.com/whisker-sim/whisker/workloads"
+	"github.com/whisker-sim/whisker/xcd"
 )
 
 // small is a GEMM that runs in a moment: 16 workgroups.
@@ -60,9 +62,10 @@ func TestRunsRepeat(t *testing.T) {
 // TestFullModeTakesTheSameCycles: computing every value changes no cycle, and
 // the values are right.
 func TestFullModeTakesTheSameCycles(t *testing.T) {
-	for _, arch := range []string{"mi355x", "mi325x"} {
+	for _, k := range [][2]string{{"mi355x", "pingpong8"}, {"mi325x", "pingpong8"}, {"mi355x", "interleave4"}} {
+		arch := k[0]
 		o := small(arch)
-		o.M, o.N = 256, 256
+		o.M, o.N, o.Schedule = 256, 256, k[1]
 		timing := mustRun(t, o)
 		o.Mode, o.Verify = "full", true
 		full := mustRun(t, o)
@@ -184,5 +187,31 @@ func TestDoesNotFit(t *testing.T) {
 				t.Errorf("%s: %q does not say %q", set, err, w)
 			}
 		}
+	}
+}
+
+// TestSkippingChangesNothing: stepping every CU in every cycle gives the cycles
+// and stalls of skipping to the next one that matters.
+func TestSkippingChangesNothing(t *testing.T) {
+	var res [2]*xcd.GPUResult
+	for i := range res {
+		b, err := workloads.GEMM(isa.GFX950, workloads.Spec{M: 256, N: 256, K: 256, W: -1, C: -1, Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := LoadMachine("mi355x", "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := xcd.NewGPU(m.Machine(), 1600, b.Launch, xcd.GPUOptions{EveryCycle: i == 1, LoopStart: b.LoopStart, LoopEnd: b.LoopEnd})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res[i], err = g.Run(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if res[0].Timing != res[1].Timing || res[0].CU.Stalls != res[1].CU.Stalls || res[0].CU.Issued != res[1].CU.Issued {
+		t.Errorf("skipping: %+v %v\nevery cycle: %+v %v", res[0].Timing, res[0].CU.Stalls, res[1].Timing, res[1].CU.Stalls)
 	}
 }

@@ -23,6 +23,7 @@ type GPUOptions struct {
 	Monitor            bool
 	Notices            io.Writer // what is said while the run goes on
 	Progress           func(done, total, cycle int64)
+	EveryCycle         bool  // step every CU in every cycle: slow, same result
 	Expected           int64 // wave instructions of the launch, for progress; 0 unknown
 	Hook               func(xcd, cu int) cu.IssueHook
 }
@@ -79,7 +80,7 @@ func NewGPU(m *configs.Machine, mhz float64, l *isa.Launch, o GPUOptions) (*GPU,
 		g.cus = append(g.cus, c)
 		return c, nil
 	}
-	opts := Options{Threads: o.Threads, NewCU: newCU}
+	opts := Options{Threads: o.Threads, NewCU: newCU, EveryCycle: o.EveryCycle}
 	if o.Monitor {
 		g.monitor = monitoring.NewMonitor()
 		opts.Monitor = g.monitor
