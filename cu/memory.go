@@ -186,7 +186,8 @@ func (c *CU) checkScalar(w *wave, u *uop, addr uint64) error {
 	if c.prog.Full || w.st.Access.Lanes == 0 || !c.prog.Slice.Used[w.pc] {
 		return nil
 	}
-	return c.checkDirty(w, u, addr)
+	r, _ := c.prog.Launch.Memory.Find(addr, 1)
+	return c.checkDirty(w, u, r)
 }
 
 // coalesce lists the distinct lines of an access in lane order.
@@ -318,13 +319,18 @@ func (c *CU) checkMemory(w *wave, u *uop, a *isa.Access) error {
 		return nil
 	}
 	mem := c.prog.Launch.Memory
+	var r isa.Region // where the lane before was
 	for l := a.Lanes; l != 0; l &= l - 1 {
 		x := a.Addr[bits.TrailingZeros64(l)]
+		if x-r.Base < r.Size && uint64(a.Bytes) <= r.Size-(x-r.Base) {
+			continue
+		}
 		if err := mem.Check(x, uint64(a.Bytes)); err != nil {
 			return fmt.Errorf("lane %d: %w", bits.TrailingZeros64(l), err)
 		}
+		r, _ = mem.Find(x, uint64(a.Bytes))
 		if u.exec || u.memKind == uint8(cache.MemStore) || u.memKind == uint8(cache.MemAtomic) {
-			if err := c.checkDirty(w, u, x); err != nil {
+			if err := c.checkDirty(w, u, r); err != nil {
 				return err
 			}
 		}
@@ -332,8 +338,7 @@ func (c *CU) checkMemory(w *wave, u *uop, a *isa.Access) error {
 	return nil
 }
 
-func (c *CU) checkDirty(w *wave, u *uop, addr uint64) error {
-	r, _ := c.prog.Launch.Memory.Find(addr, 1)
+func (c *CU) checkDirty(w *wave, u *uop, r isa.Region) error {
 	if !u.exec && r.Base == c.dirtyBase {
 		return nil
 	}

@@ -37,9 +37,10 @@ type Options struct {
 }
 
 // quantumCycles is the longest time for which a CU runs on its own. Longer
-// keeps its state in the host's caches better; the L2's lookahead, the gap between
-// workgroups of a CU and the window of the fabric's latency bound it.
-const quantumCycles = 64
+// keeps its state in the host's caches better, so this should be no less than a
+// window; the L2's lookahead, the gap between workgroups of a CU and the window
+// of the fabric's latency bound it.
+const quantumCycles = 128
 
 // Range is a piece of memory.
 type Range struct {
@@ -217,6 +218,8 @@ func (c *Chip) buildXCD(i int, coreMHz float64, o Options) error {
 		f, _ := cu.(Failer)
 		x.cus = append(x.cus, cu)
 		x.failers = append(x.failers, f)
+		t, _ := cu.(toucher)
+		x.touchers = append(x.touchers, t)
 	}
 	x.next = make([]int64, len(x.cus))
 	for i := range x.next {

@@ -32,6 +32,10 @@ type Failer interface{ Err() error }
 // Dumper is implemented by a CU that can say what its waves wait for.
 type Dumper interface{ Dump() string }
 
+// toucher is implemented by a CU that can bring its state into the host's
+// caches before it is run.
+type toucher interface{ Touch() uint64 }
+
 // XCD is one accelerator die: its CUs, its L2 and its dispatcher.
 type XCD struct {
 	*sim.ComponentBase
@@ -44,9 +48,11 @@ type XCD struct {
 	commander  sim.RemotePort
 	cus        []ComputeUnit
 	failers    []Failer
+	touchers   []toucher
 	next       []int64     // per CU: its next wake
 	inbox      []inbox     // per CU: what memory brings
 	unread     int         // answers in the inboxes
+	touched    uint64      // keeps reads from being optimised away
 	requests   [][]request // by cycle of the quantum, CUs in order
 	lanes      []lane      // by L2 channel
 	crossbarAt int64       // the earliest lane
@@ -203,6 +209,9 @@ func (x *XCD) runCU(cu int, from, to int64) {
 	if x.everyCycle && x.dispatch.active {
 		next = from
 	}
+	if t := x.touchers[cu]; t != nil {
+		x.touched += t.Touch()
+	}
 	for {
 		at := min(next, in.next())
 		if at >= to {
@@ -240,6 +249,11 @@ func (x *XCD) runCU(cu int, from, to int64) {
 // runL2 hands the quantum's requests to the L2 in order of time, together with
 // what happens inside it.
 func (x *XCD) runL2(from, to int64) {
+	for i := range x.requests { // the host's misses overlap here
+		for j := range x.requests[i] {
+			x.touched += x.l2.Touch(x.requests[i][j].place)
+		}
+	}
 	asked := from
 	for {
 		for asked < to && len(x.requests[asked-from]) == 0 {
@@ -376,6 +390,9 @@ func (x *XCD) NotifyRecv(p sim.Port) {
 		switch m := m.(type) {
 		case *LineBurst:
 			first := cache.Never
+			for i := range m.N {
+				x.touched += x.l2.TouchFill(m.Lines[i].ID)
+			}
 			for i := range m.N {
 				l := &m.Lines[i]
 				at := l.Depart + x.latency

@@ -1,0 +1,38 @@
+package cache
+
+// Touch reads the hot state of the TCP once; see cu.CU.Touch.
+func (t *TCP) Touch() uint64 {
+	x := uint64(t.Stats.Latency[0]) + t.Stats.Hits + uint64(t.busFree)
+	for i := 0; i < len(t.lines); i += 2 {
+		x += t.lines[i].addr
+	}
+	for i := 0; i < len(t.buckets); i += 32 {
+		x += uint64(t.buckets[i])
+	}
+	for i := 0; i < len(t.waiters); i += 8 {
+		x += uint64(t.waiters[i].op)
+	}
+	for i := 0; i < len(t.inflight); i += 2 {
+		x += uint64(t.inflight[i].tag)
+	}
+	for i := 0; i < len(t.queue); i++ {
+		x += uint64(t.queue[i].Tag)
+	}
+	return x
+}
+
+// Touch reads the set of a line that will be asked for.
+func (t *TCC) Touch(p Place) uint64 {
+	s := &t.tags.sets[p.row]
+	return s.order + uint64(s.tag[0])
+}
+
+// TouchFill reads what a fill of miss register id will use.
+func (t *TCC) TouchFill(id uint32) uint64 {
+	m := &t.mshrs[id]
+	x := t.tags.sets[m.set].order
+	for n := m.head; n != 0; n = t.waiters[n-1].next {
+		x++
+	}
+	return x
+}
