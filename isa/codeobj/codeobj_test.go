@@ -133,6 +133,22 @@ func TestRefuses(t *testing.T) {
 	if _, err := Open("../../workloads/suite/objects"); err == nil || !strings.Contains(err.Error(), "directory") {
 		t.Errorf("a folder: error %v", err)
 	}
+	branch := bytes.Index(good, []byte{0x82, 0xbf}) // s_branch over the preload prologue
+	for _, c := range []struct {
+		data []byte
+		want string
+	}{
+		{patched(branch-2, 0x00, 0x70), "s_branch 28672 at pc"},
+		{patched(branch-2, 0xff, 0xff, 0xff, 0xff), "pc"},
+	} {
+		g, err := Parse("x.co", c.data)
+		if err == nil {
+			_, _, err = g.Kernel("")
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) || !errors.Is(err, ErrFormat) {
+			t.Errorf("broken code: error %v, want one that says %q", err, c.want)
+		}
+	}
 	f := open(t, "../../workloads/suite/objects/vadd.gfx950.hsaco")
 	if _, _, err := f.Kernel("gemm"); err == nil || !strings.Contains(err.Error(), "it has vadd") {
 		t.Errorf("a kernel that is not there: error %v", err)

@@ -155,6 +155,23 @@ func (f *File) decode(k *isa.Kernel, entry uint64) error {
 		}
 		end = fn.Addr + uint64(len(fn.Code))
 	}
+	return resolve(k)
+}
+
+// resolve finds the targets of branches between functions and refuses those that
+// leave the code.
+func resolve(k *isa.Kernel) error {
+	for i := range k.Insts {
+		in := &k.Insts[i]
+		if in.Target >= 0 || !isa.IsBranch(in.Op) {
+			continue
+		}
+		to, err := k.At(in.PC + 4 + uint32(int32(int16(in.Offset))*4))
+		if err != nil {
+			return fmt.Errorf("%s at pc %#x goes to no instruction of its code", in.Text(k.CPU), in.PC)
+		}
+		in.Target = int32(to)
+	}
 	return nil
 }
 
