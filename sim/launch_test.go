@@ -199,6 +199,41 @@ func TestLaunchFails(t *testing.T) {
 	}
 }
 
+// A code object with a flipped bit runs, fails or is refused; it neither panics
+// nor hangs.
+func TestLaunchFlippedBits(t *testing.T) {
+	text := launchFiles(t)["triton_layernorm.gfx942"]
+	_, after, _ := strings.Cut(text, "code_object: ")
+	object, _, _ := strings.Cut(after, "\n")
+	data, err := os.ReadFile(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	flipped, file := filepath.Join(dir, "flipped.gfx942.hsaco"), filepath.Join(dir, "l.yaml")
+	if err := os.WriteFile(file, []byte(strings.Replace(text, object, flipped, 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	refused, failed := 0, 0
+	const text0, textEnd = 0x700, 0xc00 // part of the code
+	for bit := 8 * text0; bit < 8*textEnd; bit += 151 {
+		data[bit/8] ^= 1 << (bit % 8)
+		if err := os.WriteFile(flipped, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		data[bit/8] ^= 1 << (bit % 8)
+		_, err := RunLaunch(LaunchOptions{File: file, MaxCycles: 50_000, RunOptions: RunOptions{Arch: "mi300x", Mode: "full", Threads: 1}})
+		if _, usage := errors.AsType[*UsageError](err); usage {
+			refused++
+		} else if err != nil {
+			failed++
+		}
+	}
+	if refused == 0 || failed == 0 {
+		t.Errorf("%d refused and %d failed: the flips did not reach the code", refused, failed)
+	}
+}
+
 func TestLaunchMaxCycles(t *testing.T) {
 	text := launchFiles(t)["triton_gemm.gfx950"]
 	file := filepath.Join(t.TempDir(), "l.yaml")

@@ -4,8 +4,15 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/whisker-sim/whisker/isa"
+	"github.com/whisker-sim/whisker/isa/asm"
+	"github.com/whisker-sim/whisker/isa/codeobj"
+	"github.com/whisker-sim/whisker/workloads/suite"
 )
 
 // passed runs a suite in a mode and requires that every kernel passes.
@@ -45,6 +52,53 @@ func TestSuiteMGPUSim(t *testing.T) {
 	}
 	passed(t, "mgpusim", "functional", 15)
 	passed(t, "mgpusim", "full", 15)
+}
+
+// Every kernel of MGPUSim's code objects, printed as assembly and assembled
+// again, has the same machine code.
+func TestMGPUSimRoundTrip(t *testing.T) {
+	dir, err := mgpusimDir()
+	if err != nil {
+		t.Skip(err)
+	}
+	kernels := 0
+	for _, b := range suite.Benchmarks {
+		f, err := codeobj.Open(filepath.Join(dir, "amd", "benchmarks", b.File))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range f.Kernels() {
+			k, m, err := f.Kernel(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			src, err := isa.Assembly(k)
+			if err != nil {
+				t.Fatal(err)
+			}
+			units, err := asm.Assemble(name, src, asm.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			units[0].Meta = m
+			data, err := codeobj.Write(units...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g, err := codeobj.Parse(name, data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			i := slices.IndexFunc(f.Functions(), func(fn codeobj.Function) bool { return fn.Name == name })
+			if i < 0 || !bytes.Equal(f.Functions()[i].Code, g.Functions()[0].Code) {
+				t.Errorf("%s of %s: machine code changed", name, b.File)
+			}
+			kernels++
+		}
+	}
+	if kernels < 30 {
+		t.Errorf("only %d kernels", kernels)
+	}
 }
 
 func TestSuiteRefuses(t *testing.T) {
