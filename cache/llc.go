@@ -44,7 +44,9 @@ type LLC struct {
 	queued   []llcQueued // requests of stopped slices
 	freeQ    int32
 	stats    LevelStats
-	touched  uint64 // keeps prefetches from being optimised away
+	touched  uint64 // keeps reads from being optimised away
+
+	announced []int32 // sets of the requests announced since the last Advance
 }
 
 type llcSlice struct {
@@ -132,22 +134,30 @@ func (l *LLC) ResetStats() {
 // Read announces a line request of source src that arrives at cycle at; the
 // answer is LLCClient.Reply with id.
 func (l *LLC) Read(at int64, src int, line uint64, id uint32) {
-	l.prefetch(line)
+	l.announce(line)
 	l.arrivals.push(event{at: at, addr: line, id: id, src: uint8(src), kind: llcRead})
 }
 
 // Write announces dirty bytes of a line that arrive at cycle at.
 func (l *LLC) Write(at int64, src int, line uint64, bytes int) {
-	l.prefetch(line)
+	l.announce(line)
 	l.arrivals.push(event{at: at, addr: line, bytes: uint16(bytes), src: uint8(src), kind: llcWrite})
 }
 
-// prefetch brings a set into the host's cache while other requests are
-// announced, so that their misses overlap. It changes nothing in the model.
-func (l *LLC) prefetch(line uint64) {
+// announce notes the set of a line that will be looked up.
+func (l *LLC) announce(line uint64) {
 	slice, set, _ := l.amap.split(line)
-	s := &l.tags.sets[slice*l.sets+set]
-	l.touched ^= s.order + uint64(s.tag[0])
+	l.announced = append(l.announced, int32(slice*l.sets+set))
+}
+
+// touch reads the announced sets, so that the host's misses on the directory
+// overlap. It changes nothing in the model.
+func (l *LLC) touch() {
+	for _, row := range l.announced {
+		s := &l.tags.sets[row]
+		l.touched ^= s.order + uint64(s.tag[0])
+	}
+	l.announced = l.announced[:0]
 }
 
 // Next returns the cycle of the next event inside, or Never.
@@ -160,6 +170,9 @@ func (l *LLC) Idle() bool { return l.wheel.pending == 0 && l.arrivals.pending ==
 // pending. Requests of a cycle come after what happens inside and in order of
 // their source, so that it does not matter when they were announced.
 func (l *LLC) Advance(now int64) {
+	if len(l.announced) > 0 {
+		l.touch()
+	}
 	l.inside(now)
 	l.arrivals.advance(now)
 	e, ok := l.arrivals.pop()

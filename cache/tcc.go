@@ -45,7 +45,8 @@ type TCC struct {
 	amap     addressMap
 	tags     tags
 	sets     int
-	wheel    wheel // fetches, fills, write-backs
+	wheel    wheel // fetches, write-backs
+	fills    fillQueue
 	channels []tccChannel
 	mshrs    []mshr // channel by channel
 	waiters  []waiter
@@ -81,7 +82,6 @@ type tccRequest struct {
 const (
 	tccFetch uint8 = iota
 	tccWriteBack
-	tccFill
 )
 
 // stalledRetryCycles is how long a CU waits before it asks a channel again
@@ -151,7 +151,7 @@ func (t *TCC) Stats() *LevelStats { return &t.stats }
 func (t *TCC) ResetStats() { t.stats = LevelStats{} }
 
 // Next returns the cycle of the next event inside, or Never.
-func (t *TCC) Next() int64 { return t.wheel.nextAt() }
+func (t *TCC) Next() int64 { return min(t.wheel.nextAt(), t.fills.nextAt()) }
 
 // Place is where a line belongs.
 type Place struct {
@@ -172,7 +172,9 @@ func (t *TCC) Lookahead() int64 { return min(t.answer, t.hit, t.ack) }
 
 // Idle reports whether the answer to every accepted request is known and no fill
 // is on its way.
-func (t *TCC) Idle() bool { return t.outstanding == 0 && t.wheel.pending == 0 }
+func (t *TCC) Idle() bool {
+	return t.outstanding == 0 && t.wheel.pending == 0 && t.fills.empty()
+}
 
 // Read implements L2Port.
 func (t *TCC) Read(now int64, cu int, line uint64, tag uint32) int64 {
@@ -355,13 +357,16 @@ func (t *TCC) wait(n int, r *tccRequest, start int64) {
 // Fill announces that the line of miss register id arrives at cycle at, which
 // may lie ahead.
 func (t *TCC) Fill(at int64, id uint32) {
-	t.wheel.push(event{at: at, id: id, kind: tccFill})
+	t.fills.push(fillEvent{at: at, id: id})
 }
 
 // Advance handles everything that happens inside at cycle now. Nothing earlier
 // may be pending.
 func (t *TCC) Advance(now int64) {
 	t.wheel.advance(now)
+	for t.fills.nextAt() <= now {
+		t.fill(now, t.fills.pop())
+	}
 	for {
 		e, ok := t.wheel.pop()
 		if !ok {
@@ -374,8 +379,6 @@ func (t *TCC) Advance(now int64) {
 			t.stats.WriteBacks++
 			t.stats.WriteBackBytes += uint64(e.bytes)
 			t.client.WriteBack(now, e.addr, int(e.bytes))
-		case tccFill:
-			t.fill(now, e.id)
 		}
 	}
 }

@@ -27,12 +27,18 @@ func (t *TCC) Touch(p Place) uint64 {
 	return s.order + uint64(s.tag[0])
 }
 
-// TouchFill reads what a fill of miss register id will use.
-func (t *TCC) TouchFill(id uint32) uint64 {
-	m := &t.mshrs[id]
-	x := t.tags.sets[m.set].order
-	for n := m.head; n != 0; n = t.waiters[n-1].next {
-		x++
+// TouchFills reads what the fills before cycle to will use.
+func (t *TCC) TouchFills(to int64) uint64 {
+	var x uint64
+	for _, f := range t.fills.events[t.fills.head:] {
+		if f.at >= to {
+			break
+		}
+		m := &t.mshrs[f.id]
+		x += t.tags.sets[m.set].order
+		for n := m.head; n != 0; n = t.waiters[n-1].next {
+			x++
+		}
 	}
 	return x
 }

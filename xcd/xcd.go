@@ -249,6 +249,7 @@ func (x *XCD) runCU(cu int, from, to int64) {
 // runL2 hands the quantum's requests to the L2 in order of time, together with
 // what happens inside it.
 func (x *XCD) runL2(from, to int64) {
+	x.touched += x.l2.TouchFills(to)
 	for i := range x.requests { // the host's misses overlap here
 		for j := range x.requests[i] {
 			x.touched += x.l2.Touch(x.requests[i][j].place)
@@ -390,9 +391,6 @@ func (x *XCD) NotifyRecv(p sim.Port) {
 		switch m := m.(type) {
 		case *LineBurst:
 			first := cache.Never
-			for i := range m.N {
-				x.touched += x.l2.TouchFill(m.Lines[i].ID)
-			}
 			for i := range m.N {
 				l := &m.Lines[i]
 				at := l.Depart + x.latency
