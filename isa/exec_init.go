@@ -6,7 +6,7 @@ package isa
 // work-item id in v0, and EXEC for the wave's valid work-items. It sizes s's
 // register files for k and leaves s.LDS, s.Mem and the rest of s.Info alone.
 //
-// Pointers that a launch does not have (dispatch packet, queue) are zero.
+// Pointers that a launch does not have (its queue, a dispatch packet) are zero.
 func Init(k *Kernel, l *Launch, wgID [3]int, wave int, kernargAddr uint64, s *State) {
 	s.CPU, s.Mode, s.PC, s.SCC, s.Ended = k.CPU, k.ABI.Mode, k.Entry, false, false
 	if s.Mode == 0 {
@@ -36,7 +36,11 @@ func initSGPRs(k *Kernel, l *Launch, wgID [3]int, kernargAddr uint64, s *State) 
 	put := func(v uint32) { s.SGPR[n] = v; n++ }
 	put64 := func(v uint64) { put(uint32(v)); put(uint32(v >> 32)) }
 	if a.DispatchPtr {
-		put64(0)
+		var packet uint64
+		if l != nil {
+			packet = l.DispatchPacket
+		}
+		put64(packet)
 	}
 	if a.QueuePtr {
 		put64(0)

@@ -42,6 +42,8 @@ type Launch struct {
 	Workgroups [3]int // grid in workgroups
 	Kernarg    []byte
 	Memory     *Memory
+
+	DispatchPacket uint64 // address of the AQL packet, for kernels that read it; 0: none
 }
 
 // NumWorkgroups is the number of workgroups in the grid.

@@ -361,6 +361,10 @@ func (l *LaunchFile) prepare() (*prepared, error) {
 	if p.launch.Kernarg, err = codeobj.Kernarg(m, values, g); err != nil {
 		return nil, usagef("%s: %w", l.path, err)
 	}
+	if mem := p.launch.Memory; k.ABI.DispatchPtr {
+		p.launch.DispatchPacket = mem.Alloc("dispatch packet", codeobj.PacketBytes)
+		mem.Write(p.launch.DispatchPacket, codeobj.Packet(m, g, 0))
+	}
 	return p, nil
 }
 

@@ -64,6 +64,31 @@ func (g *Grid) hidden(kind string) uint64 {
 	return 0
 }
 
+// PacketBytes is the size of a dispatch packet.
+const PacketBytes = 64
+
+// Packet is the AQL packet of a launch (HSA Runtime 1.2, "Kernel Dispatch
+// Packet"), which kernels of code object version 4 read sizes from. kernarg is
+// the address of the argument segment.
+func Packet(m *Meta, g Grid, kernarg uint64) []byte {
+	b := make([]byte, PacketBytes)
+	le := binary.LittleEndian
+	le.PutUint16(b, 2) // a kernel dispatch
+	dims := 1
+	for d := range 3 {
+		if g.Workgroups[d]*g.Workgroup[d] > 1 {
+			dims = d + 1
+		}
+		le.PutUint16(b[4+2*d:], uint16(g.Workgroup[d]))
+		le.PutUint32(b[12+4*d:], uint32(g.Workgroups[d]*g.Workgroup[d]))
+	}
+	le.PutUint16(b[2:], uint16(dims))
+	le.PutUint32(b[24:], uint32(m.PrivateBytes))
+	le.PutUint32(b[28:], uint32(m.GroupBytes+g.DynamicLDS))
+	le.PutUint64(b[40:], kernarg)
+	return b
+}
+
 // label names an argument for a message.
 func (a *Arg) label() string {
 	switch {

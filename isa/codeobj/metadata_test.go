@@ -141,3 +141,21 @@ func TestRelocation(t *testing.T) {
 		}
 	}
 }
+
+func TestPacket(t *testing.T) {
+	b := Packet(&Meta{GroupBytes: 100, PrivateBytes: 80}, Grid{Workgroups: [3]int{3, 2, 1}, Workgroup: [3]int{64, 4, 1}, DynamicLDS: 28}, 0x123456789a)
+	le := binary.LittleEndian
+	for _, c := range []struct {
+		what string
+		got  uint64
+		want uint64
+	}{
+		{"dimensions", uint64(le.Uint16(b[2:])), 2}, {"workgroup x", uint64(le.Uint16(b[4:])), 64}, {"workgroup y", uint64(le.Uint16(b[6:])), 4},
+		{"grid x", uint64(le.Uint32(b[12:])), 192}, {"grid y", uint64(le.Uint32(b[16:])), 8}, {"grid z", uint64(le.Uint32(b[20:])), 1},
+		{"private", uint64(le.Uint32(b[24:])), 80}, {"group", uint64(le.Uint32(b[28:])), 128}, {"kernarg", le.Uint64(b[40:]), 0x123456789a},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s is %d, want %d", c.what, c.got, c.want)
+		}
+	}
+}

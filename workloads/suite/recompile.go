@@ -17,6 +17,8 @@ type recipe struct {
 }
 
 var recipes = []recipe{
+	{"abi.gfx942.co", "abi.hip", "gfx942", []string{"-mcode-object-version=4", "-mllvm", "-disable-promote-alloca-to-lds"}},
+	{"abi.gfx950.co", "abi.hip", "gfx950", []string{"-mcode-object-version=6", "-DV5", "-mllvm", "-disable-promote-alloca-to-lds"}},
 	{"gemm.gfx942.co", "gemm.hip", "gfx942", nil},
 	{"gemm.gfx950.co", "gemm.hip", "gfx950", nil},
 	{"gemm_agpr.gfx942.co", "gemm_agpr.hip", "gfx942", nil},
