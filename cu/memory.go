@@ -325,6 +325,9 @@ func (c *CU) checkMemory(w *wave, u *uop, a *isa.Access) error {
 		if x-r.Base < r.Size && uint64(a.Bytes) <= r.Size-(x-r.Base) {
 			continue
 		}
+		if isa.InAperture(x) {
+			return fmt.Errorf("reaches LDS or scratch by a flat address, and %w: use --mode full", ErrNotComputed)
+		}
 		if err := mem.Check(x, uint64(a.Bytes)); err != nil {
 			return fmt.Errorf("lane %d: %w", bits.TrailingZeros64(l), err)
 		}

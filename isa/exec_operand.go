@@ -13,6 +13,13 @@ const (
 	privateApertureHi = 2 << 16
 )
 
+// InAperture reports whether a flat address reaches LDS or scratch instead of
+// device memory.
+func InAperture(addr uint64) bool {
+	hi := uint32(addr >> 32)
+	return hi == sharedApertureHi || hi == privateApertureHi
+}
+
 // Inline float constants 240..248 by operand type.
 var (
 	inlineF32 = [9]uint32{0x3f000000, 0xbf000000, 0x3f800000, 0xbf800000, 0x40000000, 0xc0000000, 0x40800000, 0xc0800000, 0x3e22f983}
