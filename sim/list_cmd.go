@@ -32,7 +32,7 @@ func ListAll(w io.Writer, format string) error {
 	}
 	l := Listing{Kernels, machines, []FlagValues{
 		{"--mode", Modes}, {"--schedule", Schedules}, {"--mfma", MFMAShapes}, {"--dtype", DTypes}, {"--format", report.Formats},
-		{"--layout", layoutNames()},
+		{"--layout", layoutNames()}, {"--suite", Suites},
 	}}
 	if format == "json" {
 		return report.WriteJSON(w, l)
