@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
+	"strconv"
 
 	"github.com/alecthomas/kong"
 	"github.com/whisker-sim/whisker/sim"
@@ -52,6 +54,7 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(c int) { panic(exit(c)) }),
 		kong.Help(helpWithExample),
+		kong.Vars{"cpus": strconv.Itoa(runtime.NumCPU())},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.BindTo(stdout, (*io.Writer)(nil)),
 	)

@@ -37,7 +37,7 @@ type runCmd struct {
 
 	Mode             string   `default:"timing" group:"Run" help:"timing, functional (values only) or full (both)."`
 	Verify           bool     `group:"Run" help:"Compare the values with a float64 reference; needs --mode functional or full."`
-	Threads          int      `default:"1" group:"Run" help:"Threads that simulate."`
+	Threads          int      `default:"${cpus}" group:"Run" help:"Threads that simulate; the result is the same on any number."`
 	Seed             uint64   `default:"1" group:"Run" help:"Seed of the input values."`
 	LaunchOverheadUS *float64 `name:"launch-overhead-us" group:"Run" placeholder:"US" help:"Launch overhead in us; the machine's own unless given."`
 	ColdLLC          bool     `name:"cold-llc" group:"Run" help:"Start with an empty LLC."`
