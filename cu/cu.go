@@ -53,6 +53,7 @@ type CU struct {
 	done func(now int64, wg int)
 	st   *Stats
 
+	interval, phase         int64 // between visits of a SIMD; a mask for the SIMD's number, -1 when that takes a division
 	simds                   []simd
 	waves                   []*wave // by simd*slots+slot
 	groups                  []*workgroup
@@ -95,11 +96,19 @@ func New(s *Spec, p *Program, xcc, id int, l2 cache.L2Port, sh *Shared, st *Stat
 	c.scratch = make([]cache.Lines, s.TCP.QueueEntries+1)
 	c.simds = make([]simd, s.SIMDs)
 	c.waves = make([]*wave, s.SIMDs*s.WaveSlots)
+	// What the SIMDs read at a visit lies side by side.
+	until, order := make([]int64, s.SIMDs*s.WaveSlots), make([]uint8, s.SIMDs*s.WaveSlots)
 	for i := range c.simds {
+		lo, hi := i*s.WaveSlots, (i+1)*s.WaveSlots
 		c.simds[i].next = cache.Never
 		c.simds[i].free = 1<<s.WaveSlots - 1
-		c.simds[i].until = make([]int64, s.WaveSlots)
-		c.simds[i].waves = make([]*wave, s.WaveSlots)
+		c.simds[i].until = until[lo:hi:hi]
+		c.simds[i].order = order[lo:lo:hi]
+		c.simds[i].waves = c.waves[lo:hi:hi]
+	}
+	c.interval, c.phase = s.IssueInterval, -1
+	if n := s.IssueInterval; n&(n-1) == 0 {
+		c.phase = n - 1
 	}
 	return c, nil
 }
@@ -121,7 +130,10 @@ func (c *CU) Load() int { return len(c.groups) }
 
 // align is the first visit of SIMD s at or after cycle t.
 func (c *CU) align(s int, t int64) int64 {
-	n := c.spec.IssueInterval
+	if c.phase >= 0 {
+		return t + (int64(s)-t)&c.phase
+	}
+	n := c.interval
 	return t + ((int64(s)%n-t)%n+n)%n
 }
 
@@ -188,6 +200,7 @@ func (c *CU) slotWave(si, slot int) *wave {
 		k := c.prog.Kernel
 		w := &wave{simd: uint8(si), slot: uint8(slot)}
 		w.mem = make([]memCache, c.prog.memOps)
+		w.lds = make([]ldsCache, c.prog.ldsOps)
 		w.vready = make([]int64, 512)
 		w.st.VGPR = make([]isa.VReg, k.VGPRs)
 		w.st.AGPR = make([]isa.VReg, k.AGPRs)
@@ -199,11 +212,12 @@ func (c *CU) slotWave(si, slot int) *wave {
 func (c *CU) startWave(w *wave, g *workgroup, i int, start int64) {
 	c.ages++
 	st := w.st
-	*w = wave{simd: w.simd, slot: w.slot, mem: w.mem, vready: w.vready, wg: g, inWG: uint8(i), age: c.ages, line: -1,
+	*w = wave{simd: w.simd, slot: w.slot, mem: w.mem, lds: w.lds, vready: w.vready, wg: g, inWG: uint8(i), age: c.ages, line: -1,
 		start: start, last: start, reason: StallFetch, loopAt: -1, pc: int32(c.prog.Kernel.Entry)}
 	for j := range w.mem {
 		w.mem[j].valid = false
 	}
+	clear(w.lds)
 	for i := range w.vready {
 		w.vready[i] = -1 << 40 // never written
 	}
@@ -264,7 +278,10 @@ func (c *CU) Step(now int64) int64 {
 	if c.ldsNext <= now {
 		c.stepLDS(now)
 	}
-	s := int(now % c.spec.IssueInterval)
+	s := int(now & c.phase)
+	if c.phase < 0 {
+		s = int(now % c.interval)
+	}
 	if s < len(c.simds) && c.simds[s].next <= now {
 		c.visit(s, now)
 	}

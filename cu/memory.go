@@ -72,9 +72,9 @@ func (c *CU) fetched(now int64, line uint32) {
 }
 
 // ldsAccess returns bank service and conflicts of a DS instruction.
-func (c *CU) ldsAccess(w *wave, u *uop) (*memCache, bool) {
-	m := &w.mem[u.memIdx]
-	if m.valid && m.epoch == w.epoch {
+func (c *CU) ldsAccess(w *wave, u *uop) (*ldsCache, bool) {
+	m := &w.lds[u.memIdx]
+	if m.seen == w.epoch+1 {
 		return m, true
 	}
 	in := &c.prog.Kernel.Insts[w.pc]
@@ -101,7 +101,7 @@ func (c *CU) ldsAccess(w *wave, u *uop) (*memCache, bool) {
 		c.fail(w, err)
 		return nil, false
 	}
-	m.valid, m.epoch = true, w.epoch
+	m.seen = w.epoch + 1
 	return m, true
 }
 

@@ -45,7 +45,7 @@ type uop struct {
 	waitLGKM int16
 	prio     uint8
 	flat     bool
-	memIdx   int16 // index of the per-wave address cache, -1 if none
+	memIdx   int16 // index of the per-wave address cache, -1 if none: of ldsCache for DS
 
 	busy    int32 // VALU or matrix occupancy, cycles
 	gap     int32 // MFMA: cycles until the next plain VALU
@@ -84,8 +84,10 @@ type Program struct {
 	Kernel  *isa.Kernel
 	uops    []uop
 	memOps  int
-	Kernarg uint64 // address of the kernel argument block
-	Code    uint64 // address of the kernel entry, for instruction fetch
+	ldsOps  int
+	scalars []uint8 // first registers of the lines of scalar registers that loops use
+	Kernarg uint64  // address of the kernel argument block
+	Code    uint64  // address of the kernel entry, for instruction fetch
 	Waves   int
 	Regs    int // vector registers of a wave after the granule
 	SRegs   int
@@ -238,8 +240,8 @@ func (p *Program) decodeLDS(s *Spec, u *uop, in *isa.Inst, c isa.Class) error {
 		u.ldsOut = up(words)
 		u.ldsRead = words
 	}
-	u.memIdx = int16(p.memOps)
-	p.memOps++
+	u.memIdx = int16(p.ldsOps)
+	p.ldsOps++
 	return nil
 }
 
@@ -261,10 +263,36 @@ func (p *Program) markLoops() {
 			}
 		}
 	}
+	p.markScalars(in)
 	for i := range p.uops {
 		if p.uops[i].kind == kindVMEM && in[i] {
 			p.uops[i].memIdx = int16(p.memOps)
 			p.memOps++
+		}
+	}
+}
+
+// scalarLine is the scalar registers in one line of the host's cache.
+const scalarLine = 16
+
+// markScalars lists what the executed instructions and the memory instructions
+// of loops read and write.
+func (p *Program) markScalars(in []bool) {
+	var used [isa.NumSGPRs / scalarLine]bool
+	for i := range p.Kernel.Insts {
+		if !in[i] || !p.uops[i].exec && p.uops[i].kind != kindVMEM {
+			continue
+		}
+		k := &p.Kernel.Insts[i]
+		for _, o := range append([]isa.Operand{k.Dst}, k.Src[:]...) {
+			for r := o.Reg; o.Present() && r < min(o.Reg+isa.Reg(o.N), isa.NumSGPRs); r++ {
+				used[r/scalarLine] = true
+			}
+		}
+	}
+	for i, u := range used {
+		if u {
+			p.scalars = append(p.scalars, uint8(i*scalarLine))
 		}
 	}
 }

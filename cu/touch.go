@@ -16,8 +16,8 @@ func (c *CU) Touch() uint64 {
 			x += uint64(w.pc) + uint64(w.loopAt) + uint64(w.vmTail)
 			x += uint64(w.lgkmDone[w.lgkmHead%lgkmRing]+w.lgkmDone[w.lgkmTail%lgkmRing]) +
 				uint64(w.vmDone[w.vmHead%vmRing]+w.vmDone[w.vmTail%vmRing])
-			for j := 0; j < 128; j += 16 {
-				x += uint64(w.st.SGPR[j])
+			for _, r := range c.prog.scalars {
+				x += uint64(w.st.SGPR[r])
 			}
 		}
 	}

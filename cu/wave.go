@@ -53,12 +53,13 @@ type wave struct {
 
 	vready []int64 // VALU issue cycle by scoreboard register
 	mem    []memCache
+	lds    []ldsCache
 
 	lgkmDone   [lgkmRing]int64
+	vmDone     [vmRing]int64
 	lgkmIssued [lgkmRing]int64  // issue of an LDS instruction, by position
 	flatPos    [vmRing]uint8    // position in lgkmDone of a FLAT instruction, notFlat for others
 	scalarLine [lgkmRing]uint64 // address of an outstanding scalar load, by position
-	vmDone     [vmRing]int64
 	st         isa.State
 }
 
@@ -66,16 +67,22 @@ type wave struct {
 // it. While no vector register changed (epoch), the lanes' offsets are the
 // same, and only the scalar base has moved.
 type memCache struct {
-	epoch     uint32
-	valid     bool
-	lanes     uint8
-	service   int32 // LDS
+	epoch  uint32
+	valid  bool
+	lanes  uint8
+	base   uint64 // scalar part of the address
+	line   uint64 // first line
+	maxOff uint64 // largest lane offset plus access size
+	region isa.Region
+	lines  *cache.Lines
+}
+
+// ldsCache keeps what a DS instruction cost the last time, while no vector
+// register changed. It is small: a loop's entries are read once an iteration.
+type ldsCache struct {
+	seen      uint32 // epoch + 1, 0 never
+	service   int32
 	conflicts int32
-	base      uint64 // scalar part of the address
-	line      uint64 // first line
-	maxOff    uint64 // largest lane offset plus access size
-	region    isa.Region
-	lines     *cache.Lines
 }
 
 func (w *wave) vmCount(now int64) int {
