@@ -74,137 +74,12 @@ func (s *RegSet) addOperand(o Operand) {
 	}
 }
 
-// Effects lists what an instruction reads and writes, implicit registers
-// included. Kill holds the writes that overwrite whole registers whatever EXEC
-// says; a vector write under EXEC keeps the inactive lanes and kills nothing.
-type Effects struct {
-	Reads, Writes, Kill RegSet
-	Address             RegSet // of the reads: those that form addresses, EXEC included
-}
-
-// EffectsOf analyses one instruction. It errs towards more reads and fewer
-// kills, which only makes a slice larger. fullExec says that EXEC is all ones
-// here, so that a vector write overwrites every lane.
-func EffectsOf(cpu CPU, in *Inst, fullExec bool) Effects {
-	var e Effects
-	c := Classify(cpu, in)
-	for _, o := range in.Src {
-		e.Reads.addOperand(o)
-	}
-	for _, o := range in.Scale {
-		e.Reads.addOperand(o)
-	}
-	e.Writes.addOperand(in.Dst)
-	e.Writes.addOperand(in.SDst)
-	switch c.Unit {
-	case UnitSALU:
-		e.scalar(in)
-	case UnitBranch:
-		e.Reads.Add(SCC, 1)
-		e.Reads.Add(VCCLo, 2)
-		e.Reads.Add(ExecLo, 2)
-	case UnitVALU, UnitMFMA:
-		e.Reads.Add(ExecLo, 2)
-		e.Reads.Add(VCCLo, 2)
-		if in.Enc == VOPC || in.Enc == VOP2 || in.Enc == VOP3 {
-			if in.Enc == VOPC || in.SDst.Present() {
-				e.Writes.Add(VCCLo, 2)
-			}
-		}
-		if in.Enc == VOPC && isCmpx(in.Op) {
-			e.Writes.Add(ExecLo, 2)
-		}
-		if in.Op == V_SWAP_B32 || isPermlaneSwap(in.Op) {
-			e.Writes.addOperand(in.Src[0])
-		}
-	case UnitVMEM, UnitLDS, UnitSMEM:
-		e.memory(in, c)
-	}
-	if c.Unit == UnitMFMA || fullExec {
-		e.Kill = e.Writes
-	}
-	if (c.Unit != UnitMFMA && !fullExec) || ReadsDst(in) {
-		e.Reads.addOperand(in.Dst)
-	}
-	if c.Unit == UnitSALU || c.Unit == UnitSMEM {
-		e.Kill = e.Writes
-	}
-	return e
-}
-
-func (e *Effects) scalar(in *Inst) {
-	e.Reads.Add(SCC, 1)
-	e.Reads.Add(M0, 1)
-	e.Reads.Add(ExecLo, 2)
-	e.Reads.addOperand(in.Dst) // s_cmov, s_addk, s_bitset read it
-	e.Writes.Add(SCC, 1)
-	if isSaveExec(in.Op) {
-		e.Writes.Add(ExecLo, 2)
-	}
-}
-
-func (e *Effects) memory(in *Inst, c Class) {
-	e.Reads.Add(ExecLo, 2)
-	e.Address.Add(ExecLo, 2)
-	n := 2 // address operands of MUBUF: vaddr, srsrc, soffset
-	switch in.Enc {
-	case MUBUF, SMEM:
-		n = 3
-	case DS:
-		n = 1
-	}
-	for _, o := range in.Src[:n] {
-		e.Address.addOperand(o)
-	}
-	if c.LDSDMA || in.Enc == DS {
-		e.Reads.Add(M0, 1)
-		e.Address.Add(M0, 1)
-	}
-	if in.Enc == SMEM && in.Src[2].Present() {
-		e.Reads.addOperand(in.Src[2])
-	}
-}
-
-// ReadsDst reports whether an instruction keeps part of its destination or
-// accumulates into it.
-func ReadsDst(in *Inst) bool {
-	if in.Sub == SubDPP || in.Sub == SubSDWA || in.OpSel&8 != 0 {
-		return true
-	}
-	s := opNames[in.Op]
-	for _, part := range [...]string{"fmac", "dot2c", "dot4c", "dot8c", "writelane", "d16", "cvt_pk_fp8", "cvt_pk_bf8",
-		"cvt_sr", "scalef32", "mixlo", "mixhi", "swap", "smfmac", "atomic", "cmpst", "mov_b32_dpp"} {
-		if strings.Contains(s, part) {
-			return true
-		}
-	}
-	return false
-}
-
-// keepsExec reports whether no instruction of the kernel writes EXEC and every
-// wave starts full, so that EXEC is all ones throughout.
-func keepsExec(k *Kernel) bool {
-	if k.WorkgroupSize()%Lanes != 0 {
-		return false
-	}
-	for i := range k.Insts {
-		in := &k.Insts[i]
-		if isSaveExec(in.Op) || isCmpx(in.Op) {
-			return false
-		}
-		for _, o := range [...]Operand{in.Dst, in.SDst} {
-			if o.Present() && o.Reg <= ExecHi && o.Reg+Reg(o.N) > ExecLo {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 // Slice marks the instructions whose values can steer addresses, branches,
 // EXEC or waits: the static backward slice of a kernel. The timing model
 // executes these and only charges time for the others. Scalar instructions are
-// always in it. A load in the slice needs real memory: its index is in Loads.
+// always executed, since they cost little; what they read is in the slice only
+// if their result is. A load in the slice needs real memory: its index is in
+// Loads.
 type Slice struct {
 	Exec  []bool
 	Loads []int  // indices of vector loads and LDS reads whose data is in the slice
@@ -212,15 +87,18 @@ type Slice struct {
 }
 
 // NewSlice computes the slice by a backward data-flow analysis over the
-// control-flow graph.
+// control-flow graph, with what fullExec knows of EXEC.
 func NewSlice(k *Kernel) Slice {
 	n := len(k.Insts)
-	full := keepsExec(k)
 	indirect := hasIndirect(k)
+	full := make([]bool, n)
+	if !indirect {
+		full = fullExec(k)
+	}
 	eff := make([]Effects, n)
 	cls := make([]Class, n)
 	for i := range k.Insts {
-		eff[i] = EffectsOf(k.CPU, &k.Insts[i], full)
+		eff[i] = EffectsOf(k.CPU, &k.Insts[i], full[i])
 		cls[i] = Classify(k.CPU, &k.Insts[i])
 	}
 	sl := Slice{Exec: make([]bool, n), Used: make([]bool, n)}
@@ -236,13 +114,7 @@ func NewSlice(k *Kernel) Slice {
 			if in.Target >= 0 && cls[i].Unit == UnitBranch {
 				live.Union(&liveIn[in.Target])
 			}
-			need := indirect || sl.Exec[i] || alwaysExec(cls[i].Unit) || eff[i].Writes.Intersects(&live)
-			if cls[i].Unit == UnitSMEM && (indirect || eff[i].Writes.Intersects(&live)) {
-				sl.Used[i] = true
-			}
-			if need && !sl.Exec[i] {
-				sl.Exec[i], changed = true, true
-			}
+			need := indirect || steers(in, &cls[i]) || eff[i].Writes.Intersects(&live)
 			if need {
 				live.subtract(&eff[i].Kill)
 				live.Union(&eff[i].Reads)
@@ -251,6 +123,8 @@ func NewSlice(k *Kernel) Slice {
 			if liveIn[i].Union(&live) {
 				changed = true
 			}
+			sl.Exec[i] = sl.Exec[i] || need || alwaysExec(cls[i].Unit)
+			sl.Used[i] = sl.Used[i] || need && cls[i].Unit == UnitSMEM
 		}
 	}
 	for i := range k.Insts {
@@ -261,6 +135,21 @@ func NewSlice(k *Kernel) Slice {
 	return sl
 }
 
+// steers reports the instructions that count for what they do and not for a
+// register that they write: branches, mode changes, stores by the scalar unit,
+// and whatever has no unit of its own.
+func steers(in *Inst, c *Class) bool {
+	switch c.Unit {
+	case UnitBranch:
+		return true
+	case UnitSALU:
+		return strings.HasPrefix(opNames[in.Op], "s_setreg")
+	case UnitSMEM:
+		return c.Store || c.Atomic
+	}
+	return false
+}
+
 // hasIndirect reports whether control flow or register numbers are computed at
 // run time, which the data-flow analysis cannot follow: then every instruction
 // is in the slice.
@@ -268,7 +157,7 @@ func hasIndirect(k *Kernel) bool {
 	for i := range k.Insts {
 		s := opNames[k.Insts[i].Op]
 		if strings.HasPrefix(s, "s_setpc") || strings.HasPrefix(s, "s_swappc") || strings.HasPrefix(s, "s_call") ||
-			strings.HasPrefix(s, "s_movrel") || strings.HasPrefix(s, "s_set_gpr_idx") || strings.HasPrefix(s, "s_rfe") {
+			strings.HasSuffix(s, "_fork") || s == "s_cbranch_join" || strings.HasPrefix(s, "s_movrel") || strings.HasPrefix(s, "s_set_gpr_idx") || strings.HasPrefix(s, "s_rfe") {
 			return true
 		}
 	}
@@ -278,17 +167,3 @@ func hasIndirect(k *Kernel) bool {
 func alwaysExec(u Unit) bool { return u == UnitSALU || u == UnitBranch || u == UnitSMEM }
 
 func endsFlow(op Op) bool { return op == S_ENDPGM || op == S_BRANCH || op == S_SETPC_B64 }
-
-func isPermlaneSwap(op Op) bool {
-	return op == V_PERMLANE16_SWAP_B32 || op == V_PERMLANE32_SWAP_B32
-}
-
-func isCmpx(op Op) bool {
-	s := opNames[op]
-	return len(s) > 7 && s[:7] == "v_cmpx_"
-}
-
-func isSaveExec(op Op) bool {
-	s := opNames[op]
-	return len(s) > 13 && (s[len(s)-13:] == "_saveexec_b64" || s[len(s)-11:] == "_wrexec_b64")
-}
