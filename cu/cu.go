@@ -213,7 +213,7 @@ func (c *CU) startWave(w *wave, g *workgroup, i int, start int64) {
 	c.ages++
 	st := w.st
 	*w = wave{simd: w.simd, slot: w.slot, mem: w.mem, lds: w.lds, vready: w.vready, wg: g, inWG: uint8(i), age: c.ages, line: -1,
-		start: start, last: start, reason: StallFetch, loopAt: -1, pc: int32(c.prog.Kernel.Entry)}
+		start: start, last: start, reason: StallFetch, loopAt: -1, pc: int32(c.prog.Kernel.Entry), blame: int32(c.prog.Kernel.Entry)}
 	for j := range w.mem {
 		w.mem[j].valid = false
 	}

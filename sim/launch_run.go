@@ -68,9 +68,13 @@ func RunLaunch(o LaunchOptions) (*report.Run, error) {
 	}
 	r := newReport(o.RunOptions, machine, built)
 	r.Options = report.Options{DType: built.Spec.DType}
-	if o.Mode == "functional" {
+	switch at, scratch := usesScratch(p.launch.Kernel); {
+	case o.Mode == "functional":
 		err = p.functional(r)
-	} else {
+	case o.Mode == "timing" && scratch:
+		in := &p.launch.Kernel.Insts[at]
+		err = fmt.Errorf("kernel %s, pc %#x (%s): what lies in scratch may be an address, and %w", p.meta.Name, in.PC, in.Text(p.launch.Kernel.CPU), cu.ErrNotComputed)
+	default:
 		err = o.timing(r, machine, built)
 	}
 	if errors.Is(err, cu.ErrNotComputed) {
@@ -88,6 +92,18 @@ func RunLaunch(o LaunchOptions) (*report.Run, error) {
 		return nil, fmt.Errorf("sim: the run does not add up, which is a fault of Whisker: %w", err)
 	}
 	return r, nil
+}
+
+// usesScratch finds the first scratch instruction. Private memory is where
+// compilers spill registers, addresses among them, and the slice does not follow
+// values through it.
+func usesScratch(k *isa.Kernel) (at int, ok bool) {
+	for i := range k.Insts {
+		if k.Insts[i].Flags&isa.SegScratch != 0 {
+			return i, true
+		}
+	}
+	return 0, false
 }
 
 // inFull repeats a timing run with every value computed: the kernel steers
