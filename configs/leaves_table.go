@@ -50,7 +50,7 @@ func cuLeaves() []leafSpec {
 			func(m *Machine) any { return &m.CU.MaxAGPRs }),
 		leaf("cu.max_sgprs", "", from(1, 128), "SGPRs one wave can address",
 			func(m *Machine) any { return &m.CU.MaxSGPRs }),
-		leaf("cu.issue_interval_cycles", "cycles", from(1, 64), "a SIMD is visited once in this many cycles",
+		leaf("cu.issue_interval_cycles", "cycles", from(4, 64), "a SIMD is visited once in this many cycles",
 			func(m *Machine) any { return &m.CU.IssueIntervalCycles }),
 		leaf("cu.barrier_cycles", "cycles", cycles, "last arrival at s_barrier to the first issue after it",
 			func(m *Machine) any { return &m.CU.BarrierCycles }),

@@ -74,6 +74,8 @@ func checkLDS(m *Machine) string {
 	switch {
 	case l.GranuleBytes > l.Bytes:
 		return fmt.Sprintf("lds.granule_bytes %d is more than lds.bytes %d", l.GranuleBytes, l.Bytes)
+	case l.QueueCycles > l.LatencyCycles:
+		return fmt.Sprintf("lds.queue_cycles %d is more than lds.latency_cycles %d, of which it is a part", l.QueueCycles, l.LatencyCycles)
 	case l.WriteBytesPerCycle > l.Banks*bankBytes:
 		return fmt.Sprintf("lds.write_bytes_per_cycle %d is wider than %d banks of %d bytes (lds.banks)", l.WriteBytesPerCycle, l.Banks, bankBytes)
 	}

@@ -72,6 +72,10 @@ func build(o RunOptions, m *configs.Machine) (*workloads.Built, error) {
 	}
 	s := workloads.Spec{M: o.M, N: o.N, K: o.K, DType: o.DType, Tile: o.Tile, Schedule: o.Schedule, MFMA: o.MFMA,
 		W: orDefault(o.Window), C: orDefault(o.Chunk), XCDs: m.Chip.XCDs, Seed: o.Seed}
+	need := 2 * (float64(o.M)*float64(o.K) + float64(o.N)*float64(o.K) + float64(o.M)*float64(o.N))
+	if room := float64(m.HBM.CapacityGB) * 1e9; need > room {
+		return nil, fmt.Errorf("gemm: the matrices of %dx%dx%d need %.0f GB and the machine has %d GB (hbm.capacity_gb)", o.M, o.N, o.K, need/1e9, m.HBM.CapacityGB)
+	}
 	return workloads.GEMM(cpu, s)
 }
 
