@@ -114,3 +114,18 @@ spill:
 		t.Errorf("mode %s, %d cycles, notes %q", r.Mode, r.Cycles, notes)
 	}
 }
+
+// The launch that docs/triton-gemm.md shows is one that can be run.
+func TestDocumentedLaunch(t *testing.T) {
+	l, err := ReadLaunch("../docs/triton-gemm.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(l.resolve(l.CodeObject)); err != nil {
+		t.Error(err)
+	}
+	text, err := os.ReadFile("../docs/triton-gemm.md")
+	if err != nil || !strings.Contains(string(text), "--launch docs/triton-gemm.yaml") {
+		t.Errorf("the page does not run the launch file: %v", err)
+	}
+}
