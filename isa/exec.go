@@ -41,7 +41,7 @@ func HasSemantics(op Op) bool { return op < numOps && execTable[op] != nil }
 // for waiting is a matter of time; s_endpgm sets s.Ended. Memory instructions
 // leave their addresses in s.Access.
 //
-// Arithmetic rounds to nearest even; MODE decides denormals, IEEE and clamping.
+// MODE decides rounding, denormals and clamping; IEEE is taken as on.
 func Exec(k *Kernel, in *Inst, s *State) error {
 	if in.Op >= numOps || execTable[in.Op] == nil {
 		return unsupported(k, in, "")

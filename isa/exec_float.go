@@ -117,7 +117,7 @@ func f16ToF32(h uint16) float32 {
 
 // f64ToF16 rounds to nearest even; overflow gives infinity and NaN is quieted.
 func f64ToF16(f float64) uint16 {
-	return uint16(roundToFormat(dbits(f), 5, 10, 15))
+	return uint16(roundToFormat(dbits(f), 5, 10, 15, roundNearest))
 }
 
 // f32ToF16 rounds to nearest even.
@@ -131,7 +131,7 @@ func f32ToF16(f float32) uint16 {
 
 // roundToFormat rounds an f64 by its bits to an IEEE format with infinities:
 // ebits of exponent with the given bias and mbits of mantissa.
-func roundToFormat(b uint64, ebits, mbits, bias int) uint64 {
+func roundToFormat(b uint64, ebits, mbits, bias int, r rounding) uint64 {
 	sign := b >> 63 << (ebits + mbits)
 	e, m := int(b>>52&0x7ff), b&(1<<52-1)
 	top := uint64(1)<<ebits - 1
@@ -141,8 +141,9 @@ func roundToFormat(b uint64, ebits, mbits, bias int) uint64 {
 		}
 		return sign | top<<mbits | 1<<(mbits-1) | m>>(52-mbits)
 	}
-	if e == 0 {
-		return sign // f64 denormals are below half of any smaller format's least value
+	away := r.away(sign != 0)
+	if e == 0 { // f64 denormals are below half of any smaller format's least value
+		return sign | uint64(bit32(away && m != 0))
 	}
 	x := e - 1023 + bias
 	m |= 1 << 52
@@ -154,15 +155,21 @@ func roundToFormat(b uint64, ebits, mbits, bias int) uint64 {
 		x--
 	}
 	if sh > 54 {
-		return sign
+		return sign | uint64(bit32(away))
 	}
 	q, rem, half := m>>sh, m&(1<<sh-1), uint64(1)<<(sh-1)
-	if rem > half || rem == half && q&1 != 0 {
+	switch {
+	case r != roundNearest:
+		q += uint64(bit32(away && rem != 0))
+	case rem > half || rem == half && q&1 != 0:
 		q++
 	}
 	v := uint64(x)<<mbits + q // the hidden bit carries into the exponent
 	if v >= top<<mbits {
 		v = top << mbits
+		if r != roundNearest && !away {
+			v-- // the largest number
+		}
 	}
 	return sign | v
 }

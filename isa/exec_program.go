@@ -143,10 +143,6 @@ func setReg(k *Kernel, in *Inst, s *State, v uint32) error {
 		return unsupported(k, in, fmt.Sprintf("write of hardware register %d", id))
 	}
 	m := uint32(uint64(1)<<size-1) << off
-	mode := s.Mode&^m | v<<off&m
-	if mode&0xf != 0 {
-		return unsupported(k, in, "rounding other than to nearest even")
-	}
-	s.Mode = mode
+	s.Mode = s.Mode&^m | v<<off&m
 	return nil
 }

@@ -148,12 +148,13 @@ type format struct {
 	sign, inf, quiet, defaultNaN uint64
 	mant                         int // mantissa bits
 	bias                         int
+	rm                           rounding
 }
 
 var (
-	fmt16 = format{1 << 15, 0x7c00, 0x200, defaultNaN16, 10, 15}
-	fmt32 = format{1 << 31, 0x7f800000, 0x400000, defaultNaN32, 23, 127}
-	fmt64 = format{1 << 63, 0x7ff << 52, 1 << 51, defaultNaN64, 52, 1023}
+	fmt16 = format{1 << 15, 0x7c00, 0x200, defaultNaN16, 10, 15, roundNearest}
+	fmt32 = format{1 << 31, 0x7f800000, 0x400000, defaultNaN32, 23, 127, roundNearest}
+	fmt64 = format{1 << 63, 0x7ff << 52, 1 << 51, defaultNaN64, 52, 1023, roundNearest}
 )
 
 func (f *format) isNaN(x uint64) bool  { return x&^f.sign > f.inf }
@@ -183,16 +184,19 @@ func (f *format) value(x uint64) float64 {
 	return dfrom(x)
 }
 
-// round converts an f64 to the format, to nearest even; a NaN becomes the
-// default NaN.
+// round converts an f64, exact or rounded to odd, to the format; a NaN becomes
+// the default NaN.
 func (f *format) round(v float64) uint64 {
 	if v != v {
 		return f.defaultNaN
 	}
 	switch f.mant {
 	case 10:
-		return uint64(f64ToF16(v))
+		return roundToFormat(dbits(v), 5, 10, 15, f.rm)
 	case 23:
+		if f.rm != roundNearest {
+			return roundToFormat(dbits(v), 8, 23, 127, f.rm)
+		}
 		return uint64(fbits(float32(v)))
 	}
 	return math.Float64bits(v)

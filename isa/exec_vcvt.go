@@ -35,11 +35,31 @@ func cvt(op Op, src, dst kind, f func(a uint32) uint32) {
 	execTable[op] = vop{src: [3]kind{src}, dst: dst, f: func(a, _, _ uint32) uint32 { return f(a) }}.exec()
 }
 
+// cvtRounded registers one that rounds by MODE to a 16- or 32-bit format.
+func cvtRounded(op Op, src, dst kind, f fop) {
+	formats := formats32
+	if dst == kF16 {
+		formats = formats16
+	}
+	r := rounded32(f, formats)
+	execTable[op] = vop{src: [3]kind{src}, dst: dst, f: r[0], rounded: r}.exec()
+}
+
+// fCvtF16F32 is an f32 in format f, which is f16.
+func fCvtF16F32(f *format, a, _, _ uint64) uint64 {
+	if isNaN32(uint32(a)) {
+		return uint64(f32ToF16(ffrom(uint32(a))))
+	}
+	return f.round(float64(ffrom(uint32(a))))
+}
+
 func registerConvert32() {
+	fromSigned := func(f *format, a, _, _ uint64) uint64 { return f.round(float64(int32(a))) }
+	fromUnsigned := func(f *format, a, _, _ uint64) uint64 { return f.round(float64(uint32(a))) }
 	value := func(a uint32) float64 { return float64(ffrom(a)) }
 	half := func(a uint32) float64 { return float64(f16ToF32(uint16(a))) }
-	cvt(V_CVT_F32_I32, kB32, kF32, func(a uint32) uint32 { return fbits(float32(int32(a))) })
-	cvt(V_CVT_F32_U32, kB32, kF32, func(a uint32) uint32 { return fbits(float32(a)) })
+	cvtRounded(V_CVT_F32_I32, kB32, kF32, fromSigned)
+	cvtRounded(V_CVT_F32_U32, kB32, kF32, fromUnsigned)
 	for i, op := range []Op{V_CVT_F32_UBYTE0, V_CVT_F32_UBYTE1, V_CVT_F32_UBYTE2, V_CVT_F32_UBYTE3} {
 		cvt(op, kB32, kF32, func(a uint32) uint32 { return fbits(float32(a >> (8 * i) & 0xff)) })
 	}
@@ -47,7 +67,7 @@ func registerConvert32() {
 	cvt(V_CVT_U32_F32, kF32, kB32, func(a uint32) uint32 { return toU32(value(a)) })
 	cvt(V_CVT_RPI_I32_F32, kF32, kB32, func(a uint32) uint32 { return toI32(math.Floor(value(a) + 0.5)) })
 	cvt(V_CVT_FLR_I32_F32, kF32, kB32, func(a uint32) uint32 { return toI32(math.Floor(value(a))) })
-	cvt(V_CVT_F16_F32, kF32, kF16, func(a uint32) uint32 { return uint32(f32ToF16(ffrom(a))) })
+	cvtRounded(V_CVT_F16_F32, kF32, kF16, fCvtF16F32)
 	cvt(V_CVT_F32_F16, kF16, kF32, func(a uint32) uint32 {
 		if isNaN16(a) {
 			a |= 0x200
@@ -55,8 +75,8 @@ func registerConvert32() {
 		return fbits(f16ToF32(uint16(a)))
 	})
 	cvt(V_CVT_F32_BF16, kB16, kF32, func(a uint32) uint32 { return a << 16 })
-	cvt(V_CVT_F16_U16, kB16, kF16, func(a uint32) uint32 { return uint32(f64ToF16(float64(a))) })
-	cvt(V_CVT_F16_I16, kB16, kF16, func(a uint32) uint32 { return uint32(f64ToF16(float64(i16(a)))) })
+	cvtRounded(V_CVT_F16_U16, kB16, kF16, fromUnsigned)
+	cvtRounded(V_CVT_F16_I16, kB16, kF16, func(f *format, a, _, _ uint64) uint64 { return f.round(float64(int16(a))) })
 	cvt(V_CVT_U16_F16, kF16, kB16, func(a uint32) uint32 { return uint32(toInt(half(a), 0, 65535)) })
 	cvt(V_CVT_I16_F16, kF16, kB16, func(a uint32) uint32 { return uint32(toInt(half(a), -32768, 32767)) })
 	cvt(V_CVT_NORM_I16_F16, kF16, kB16, func(a uint32) uint32 { return normI16(half(a)) })
@@ -82,12 +102,13 @@ func registerConvert64() {
 		}
 		return dbits(float64(ffrom(uint32(a))))
 	}}.exec()
-	t[V_CVT_F32_F64] = vop64{src: [3]kind{kF64}, dst: kF32, f: func(a, _, _ uint64) uint64 {
+	narrow := rounded64(func(f *format, a, _, _ uint64) uint64 {
 		if isNaN64(a) {
 			return a>>63<<31 | 0x7fc00000 | a>>29&0x3fffff
 		}
-		return uint64(fbits(float32(dfrom(a))))
-	}}.exec()
+		return f.round(dfrom(a))
+	}, formats32)
+	t[V_CVT_F32_F64] = vop64{src: [3]kind{kF64}, dst: kF32, f: narrow[0], rounded: narrow}.exec()
 	t[V_CVT_I32_F64] = vop64{src: [3]kind{kF64}, dst: kB32, f: func(a, _, _ uint64) uint64 { return uint64(toI32(dfrom(a))) }}.exec()
 	t[V_CVT_U32_F64] = vop64{src: [3]kind{kF64}, dst: kB32, f: func(a, _, _ uint64) uint64 { return uint64(toU32(dfrom(a))) }}.exec()
 }

@@ -21,7 +21,17 @@ var (
 	div64 = divRules{&fmt64, 128, 768, 2045, 53, -1075, 1023}
 )
 
-// signedDefaultNaN is the NaN that a division makes: the negative one.
+// under are the rules with a rounding.
+func (r divRules) under(rm rounding) *divRules {
+	if r.f.mant == 23 {
+		r.f = &formats32[rm]
+	} else {
+		r.f = &formats64[rm]
+	}
+	return &r
+}
+
+// nan is the NaN that a division makes: the negative one.
 func (r *divRules) nan() uint64 { return r.f.defaultNaN | r.f.sign }
 
 func (r *divRules) times(x uint64, exp int) uint64 { return fLdexp(r.f, x, int32(exp)) }
@@ -101,17 +111,17 @@ func (r *divRules) fmas(a, b, c uint64, scaled bool) uint64 {
 	if f.exponent(c) > r.fmasMiddle {
 		exp = r.scale
 	}
-	var v float64
-	if f.mant == 23 {
-		v = math.Ldexp(fmaOdd(f.value(a), f.value(b), f.value(c)), exp)
-	} else {
-		// The scaling is exact unless the result is denormal, where it rounds again.
-		v = math.Ldexp(math.FMA(dfrom(a), dfrom(b), dfrom(c)), exp)
-	}
-	if v != v {
+	x, y, z := f.value(a), f.value(b), f.value(c)
+	switch v := math.FMA(x, y, z); {
+	case v != v:
 		return f.nan(a, b, c)
+	case v == 0 || f.isInf(a) || f.isInf(b) || f.isInf(c):
+		return fFMA(f, a, b, c)
+	case f.mant == 23:
+		return f.round(math.Ldexp(fmaOdd(x, y, z), exp))
 	}
-	return f.round(v)
+	sum := exactSum(x, y, z)
+	return dbits(roundBig(f.rm, sum.SetMantExp(sum, exp)))
 }
 
 func registerVectorDivide() {
@@ -124,10 +134,10 @@ func registerVectorDivide() {
 		for i := range src {
 			src[i] = s.fetch32(in, i, kM32, &buf[i])
 		}
-		vcc, d := s.VCC(), s.vreg(in.Dst.Reg)
+		vcc, d, r := s.VCC(), s.vreg(in.Dst.Reg), div32.under(s.round32())
 		for e := s.Exec(); e != 0; {
 			l := nextLane(&e)
-			v := div32.fmas(uint64(src[0][l]), uint64(src[1][l]), uint64(src[2][l]), vcc>>l&1 != 0)
+			v := r.fmas(uint64(src[0][l]), uint64(src[1][l]), uint64(src[2][l]), vcc>>l&1 != 0)
 			s.write32(in, kF32, &d[l], uint32(v))
 		}
 		return nil
@@ -135,12 +145,12 @@ func registerVectorDivide() {
 	t[V_DIV_FMAS_F64] = func(_ *Kernel, in *Inst, s *State) error {
 		var src [3][Lanes]uint64
 		for i := range src {
-			s.fetch64(in, i, kF64, &src[i])
+			s.fetch64(in, i, kM64, &src[i])
 		}
-		vcc, d := s.VCC(), s.vregs(in.Dst.Reg, 2)
+		vcc, d, r := s.VCC(), s.vregs(in.Dst.Reg, 2), div64.under(s.round16())
 		for e := s.Exec(); e != 0; {
 			l := nextLane(&e)
-			v := s.outF64(in, div64.fmas(src[0][l], src[1][l], src[2][l], vcc>>l&1 != 0))
+			v := s.outF64(in, r.fmas(src[0][l], src[1][l], src[2][l], vcc>>l&1 != 0))
 			d[0][l], d[1][l] = uint32(v), uint32(v>>32)
 		}
 		return nil
@@ -164,11 +174,11 @@ func divScale32(_ *Kernel, in *Inst, s *State) error {
 	for i := range src {
 		src[i] = s.fetch32(in, i, kF32, &buf[i])
 	}
-	d := s.vreg(in.Dst.Reg)
+	d, r := s.vreg(in.Dst.Reg), div32.under(s.round32())
 	var m uint64
 	for e := s.Exec(); e != 0; {
 		l := nextLane(&e)
-		v, c := div32.divScale(uint64(src[0][l]), uint64(src[1][l]), uint64(src[2][l]))
+		v, c := r.divScale(uint64(src[0][l]), uint64(src[1][l]), uint64(src[2][l]))
 		d[l] = s.outF32(in, uint32(v))
 		m |= uint64(bit32(c)) << l
 	}
@@ -181,11 +191,11 @@ func divScale64(_ *Kernel, in *Inst, s *State) error {
 	for i := range src {
 		s.fetch64(in, i, kF64, &src[i])
 	}
-	d := s.vregs(in.Dst.Reg, 2)
+	d, r := s.vregs(in.Dst.Reg, 2), div64.under(s.round16())
 	var m uint64
 	for e := s.Exec(); e != 0; {
 		l := nextLane(&e)
-		v, c := div64.divScale(src[0][l], src[1][l], src[2][l])
+		v, c := r.divScale(src[0][l], src[1][l], src[2][l])
 		v = s.outF64(in, v)
 		d[0][l], d[1][l] = uint32(v), uint32(v>>32)
 		m |= uint64(bit32(c)) << l

@@ -16,6 +16,7 @@ const (
 	kF16             // float half chosen by op_sel
 	kB64
 	kF64
+	kM64 // f64 with neg and abs, never flushed (v_div_fmas_f64)
 )
 
 // vop is a 32-bit or narrower vector operation.
@@ -25,6 +26,9 @@ type vop struct {
 	src [3]kind
 	dst kind
 	acc bool // the destination is the third source (v_fmac, v_dot*c)
+
+	// rounded is f by MODE's rounding; nil where it does not matter.
+	rounded *[4]lane32
 
 	// all does f for every lane, where calling f by lane would show; nil elsewhere.
 	all func(d, a, b, c *VReg)
@@ -36,6 +40,8 @@ type vop64 struct {
 	src [3]kind
 	dst kind
 	acc bool
+
+	rounded *[4]lane64 // f by MODE's rounding; nil where it does not matter
 }
 
 func (o vop) exec() execFunc {
@@ -56,7 +62,10 @@ func (o *vop) run(in *Inst, s *State) {
 	} else {
 		c = s.fetch32(in, 2, o.src[2], &s.tmp[2])
 	}
-	f := o.f
+	f, all := o.f, o.all
+	if o.rounded != nil && s.Mode&0xf != 0 {
+		f, all = o.rounded[s.roundOf(o.dst)], nil
+	}
 	if in.Flags&Clamp != 0 && o.sat != nil {
 		f = o.sat
 	}
@@ -71,8 +80,8 @@ func (o *vop) run(in *Inst, s *State) {
 		return
 	}
 	if lanes == ^uint64(0) {
-		if o.all != nil && in.Flags&Clamp == 0 {
-			o.all(d, a, b, c)
+		if all != nil && in.Flags&Clamp == 0 {
+			all(d, a, b, c)
 			return
 		}
 		for l := range d {
@@ -84,6 +93,14 @@ func (o *vop) run(in *Inst, s *State) {
 		l := nextLane(&m)
 		d[l] = f(a[l], b[l], c[l])
 	}
+}
+
+// roundOf is MODE's rounding of an operation with 32-bit sources, by its result.
+func (s *State) roundOf(dst kind) rounding {
+	if dst == kF32 {
+		return s.round32()
+	}
+	return s.round16()
 }
 
 // vectorLanes is the lanes that a vector instruction writes: EXEC less the
@@ -216,7 +233,7 @@ func (s *State) write32(in *Inst, k kind, d *uint32, v uint32) {
 // outF32 applies omod, clamp and the output denormal flush.
 func (s *State) outF32(in *Inst, v uint32) uint32 {
 	if in.Omod != 0 {
-		v = fbits(ffrom(v) * omodFactor[in.Omod&3])
+		v = uint32(fMul(&formats32[s.round32()], uint64(v), uint64(fbits(omodFactor[in.Omod&3])), 0))
 	}
 	if in.Flags&Clamp != 0 {
 		v = s.clampF32(v)
@@ -247,7 +264,7 @@ func (s *State) clampF32(v uint32) uint32 {
 
 func (s *State) outF16(in *Inst, v uint32) uint32 {
 	if in.Omod != 0 {
-		v = uint32(f64ToF16(float64(omodFactor[in.Omod&3]) * float64(f16ToF32(uint16(v)))))
+		v = uint32(fMul(&formats16[s.round16()], uint64(v), uint64(f32ToF16(omodFactor[in.Omod&3])), 0))
 	}
 	if in.Flags&Clamp != 0 {
 		v = uint32(f64ToF16(float64(ffrom(s.clampF32(fbits(f16ToF32(uint16(v))))))))
@@ -274,18 +291,22 @@ func (o *vop64) run(in *Inst, s *State) {
 	} else {
 		s.fetch64(in, 2, o.src[2], &b2)
 	}
+	f := o.f
+	if o.rounded != nil { // also v_cvt_f32_f64: LLVM sets the f64 field for it
+		f = o.rounded[s.round16()]
+	}
 	if o.dst != kB64 && o.dst != kF64 {
 		d := s.vreg(in.Dst.Reg)
 		for m := lanes; m != 0; {
 			l := nextLane(&m)
-			s.write32(in, o.dst, &d[l], uint32(o.f(b0[l], b1[l], b2[l])))
+			s.write32(in, o.dst, &d[l], uint32(f(b0[l], b1[l], b2[l])))
 		}
 		return
 	}
 	d := s.vregs(in.Dst.Reg, 2)
 	for m := lanes; m != 0; {
 		l := nextLane(&m)
-		v := o.f(b0[l], b1[l], b2[l])
+		v := f(b0[l], b1[l], b2[l])
 		if o.dst == kF64 {
 			v = s.outF64(in, v)
 		}
@@ -299,7 +320,7 @@ func (s *State) fetch64(in *Inst, i int, k kind, buf *[Lanes]uint64) {
 	if !o.Present() {
 		return
 	}
-	if k != kB64 && k != kF64 {
+	if k < kB64 {
 		var t VReg
 		v := s.fetch32(in, i, k, &t)
 		for l := range v {
@@ -321,20 +342,19 @@ func (s *State) fetch64(in *Inst, i int, k kind, buf *[Lanes]uint64) {
 		}
 	} else {
 		x := s.scalar64(in, o.Reg)
-		if k == kF64 && o.Reg == Literal {
+		if k != kB64 && o.Reg == Literal {
 			x = uint64(in.Literal) << 32
 		}
 		for l := range buf {
 			buf[l] = x
 		}
 	}
-	if k == kF64 {
-		s.modify64(o.Mod, buf)
+	if k != kB64 {
+		s.modify64(o.Mod, k == kF64 && s.Mode&modeDenormIn16 == 0, buf)
 	}
 }
 
-func (s *State) modify64(m OpMod, buf *[Lanes]uint64) {
-	flush := s.Mode&modeDenormIn16 == 0
+func (s *State) modify64(m OpMod, flush bool, buf *[Lanes]uint64) {
 	if m&(Neg|Abs) == 0 && !flush {
 		return
 	}
@@ -355,7 +375,7 @@ func (s *State) modify64(m OpMod, buf *[Lanes]uint64) {
 
 func (s *State) outF64(in *Inst, v uint64) uint64 {
 	if in.Omod != 0 {
-		v = dbits(dfrom(v) * float64(omodFactor[in.Omod&3]))
+		v = fMul(&formats64[s.round16()], v, dbits(float64(omodFactor[in.Omod&3])), 0)
 	}
 	if in.Flags&Clamp != 0 {
 		f := dfrom(v)

@@ -1,6 +1,9 @@
 package isa
 
-import "math"
+import (
+	"math"
+	"math/big"
+)
 
 // Float arithmetic of the vector ALU: f16, f32 and f64 forms of one operation
 // are registered together.
@@ -11,16 +14,16 @@ type fop func(f *format, a, b, c uint64) uint64
 // registerFormats registers op's three forms; OpInvalid skips one.
 func registerFormats(op16, op32, op64 Op, f fop, acc bool) {
 	if op16 != OpInvalid {
-		execTable[op16] = vop{src: [3]kind{kF16, kF16, kF16}, dst: kF16, acc: acc,
-			f: func(a, b, c uint32) uint32 { return uint32(f(&fmt16, uint64(a), uint64(b), uint64(c))) }}.exec()
+		r := rounded32(f, formats16)
+		execTable[op16] = vop{src: [3]kind{kF16, kF16, kF16}, dst: kF16, acc: acc, f: r[0], rounded: r}.exec()
 	}
 	if op32 != OpInvalid {
-		execTable[op32] = vop{src: [3]kind{kF32, kF32, kF32}, dst: kF32, acc: acc,
-			f: func(a, b, c uint32) uint32 { return uint32(f(&fmt32, uint64(a), uint64(b), uint64(c))) }}.exec()
+		r := rounded32(f, formats32)
+		execTable[op32] = vop{src: [3]kind{kF32, kF32, kF32}, dst: kF32, acc: acc, f: r[0], rounded: r}.exec()
 	}
 	if op64 != OpInvalid {
-		execTable[op64] = vop64{src: [3]kind{kF64, kF64, kF64}, dst: kF64, acc: acc,
-			f: func(a, b, c uint64) uint64 { return f(&fmt64, a, b, c) }}.exec()
+		r := rounded64(f, formats64)
+		execTable[op64] = vop64{src: [3]kind{kF64, kF64, kF64}, dst: kF64, acc: acc, f: r[0], rounded: r}.exec()
 	}
 }
 
@@ -29,7 +32,10 @@ func fAdd(f *format, a, b, _ uint64) uint64 {
 	if v != v {
 		return f.nan(a, b, 0)
 	}
-	if f.mant == 23 {
+	switch {
+	case f.rm != roundNearest:
+		return f.sum(f.value(a), f.value(b))
+	case f.mant == 23:
 		return uint64(fbits(ffrom(uint32(a)) + ffrom(uint32(b))))
 	}
 	return f.round(v)
@@ -40,20 +46,25 @@ func fMul(f *format, a, b, _ uint64) uint64 {
 	if v != v {
 		return f.nan(a, b, 0)
 	}
+	if f.mant == 52 {
+		return dbits(product64(f.rm, dfrom(a), dfrom(b)))
+	}
 	return f.round(v) // exact before rounding for f16 and f32
 }
 
 func fFMA(f *format, a, b, c uint64) uint64 {
-	var v float64
+	x, y, z := f.value(a), f.value(b), f.value(c)
 	if f.mant == 52 {
-		v = math.FMA(dfrom(a), dfrom(b), dfrom(c))
-	} else {
-		v = fmaOdd(f.value(a), f.value(b), f.value(c))
-	}
-	if v != v {
+		if v := sum64(f.rm, x, y, z); v == v {
+			return dbits(v)
+		}
 		return f.nan(a, b, c)
 	}
-	return f.round(v)
+	p := float64(x * y)
+	if p != p || p+z != p+z {
+		return f.nan(a, b, c)
+	}
+	return f.sum(p, z)
 }
 
 // fMAD rounds the product before the sum.
@@ -126,7 +137,11 @@ func unary(g func(x float64) float64) fop {
 // whatever MODE says, as the hardware's transcendental unit does.
 func trans(g func(x float64) float64) fop {
 	u := unary(g)
+	nearest := map[int]*format{10: &fmt16, 23: &fmt32, 52: &fmt64}
 	return func(f *format, a, _, _ uint64) uint64 {
+		if f.rm != roundNearest {
+			f = nearest[f.mant]
+		}
 		if f.mant != 23 {
 			return u(f, a, 0, 0)
 		}
@@ -143,7 +158,7 @@ func fFract(f *format, a, _, _ uint64) uint64 {
 	}
 	x := f.value(a)
 	one := f.round(1)
-	return min(f.round(x-math.Floor(x)), one-1)
+	return min(f.sum(x, -math.Floor(x))&^f.sign, one-1)
 }
 
 func fFrexpMant(f *format, a, _, _ uint64) uint64 {
@@ -169,7 +184,15 @@ func fLdexp(f *format, a uint64, n int32) uint64 {
 	if f.isNaN(a) {
 		return a | f.quiet
 	}
-	return f.round(math.Ldexp(f.value(a), int(max(min(n, 4000), -4000))))
+	if f.mant != 52 { // no limit of f64 comes near
+		return f.round(math.Ldexp(f.value(a), int(max(min(n, 400), -400))))
+	}
+	x, e := dfrom(a), int(max(min(n, 4000), -4000))
+	if f.rm == roundNearest || x == 0 || f.isInf(a) {
+		return dbits(math.Ldexp(x, e))
+	}
+	b := big.NewFloat(x)
+	return dbits(roundBig(f.rm, b.SetMantExp(b, e)))
 }
 
 // cycles is sin or cos of an angle in revolutions.
@@ -260,12 +283,12 @@ func fSub(f *format, a, b uint64) uint64 {
 
 func registerVectorScale() {
 	t := &execTable
-	t[V_LDEXP_F32] = vop{src: [3]kind{kF32, kB32}, dst: kF32,
-		f: func(a, b, _ uint32) uint32 { return uint32(fLdexp(&fmt32, uint64(a), int32(b))) }}.exec()
-	t[V_LDEXP_F16] = vop{src: [3]kind{kF16, kB16}, dst: kF16,
-		f: func(a, b, _ uint32) uint32 { return uint32(fLdexp(&fmt16, uint64(a), int32(i16(b)))) }}.exec()
-	t[V_LDEXP_F64] = vop64{src: [3]kind{kF64, kB32}, dst: kF64,
-		f: func(a, b, _ uint64) uint64 { return fLdexp(&fmt64, a, int32(b)) }}.exec()
+	by32 := func(f *format, a, b, _ uint64) uint64 { return fLdexp(f, a, int32(b)) }
+	by16 := func(f *format, a, b, _ uint64) uint64 { return fLdexp(f, a, int32(int16(b))) }
+	r32, r16, r64 := rounded32(by32, formats32), rounded32(by16, formats16), rounded64(by32, formats64)
+	t[V_LDEXP_F32] = vop{src: [3]kind{kF32, kB32}, dst: kF32, f: r32[0], rounded: r32}.exec()
+	t[V_LDEXP_F16] = vop{src: [3]kind{kF16, kB16}, dst: kF16, f: r16[0], rounded: r16}.exec()
+	t[V_LDEXP_F64] = vop64{src: [3]kind{kF64, kB32}, dst: kF64, f: r64[0], rounded: r64}.exec()
 	t[V_FREXP_EXP_I32_F32] = vop{src: [3]kind{kF32},
 		f: func(a, _, _ uint32) uint32 { return frexpExp(&fmt32, uint64(a)) }}.exec()
 	t[V_FREXP_EXP_I16_F16] = vop{src: [3]kind{kF16}, dst: kB16,

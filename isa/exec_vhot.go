@@ -16,19 +16,19 @@ func hot(op Op, f func(a, b, c uint32) uint32, all func(d, a, b, c *VReg)) {
 
 func registerHotF32() {
 	f32 := [3]kind{kF32, kF32, kF32}
-	execTable[V_ADD_F32] = vop{src: f32, dst: kF32, f: func(a, b, _ uint32) uint32 { return addF32(a, b) },
+	execTable[V_ADD_F32] = vop{src: f32, dst: kF32, f: func(a, b, _ uint32) uint32 { return addF32(a, b) }, rounded: rounded32(fAdd, formats32),
 		all: func(d, a, b, _ *VReg) {
 			for l := range d {
 				d[l] = addF32(a[l], b[l])
 			}
 		}}.exec()
-	execTable[V_MUL_F32] = vop{src: f32, dst: kF32, f: func(a, b, _ uint32) uint32 { return mulF32(a, b) },
+	execTable[V_MUL_F32] = vop{src: f32, dst: kF32, f: func(a, b, _ uint32) uint32 { return mulF32(a, b) }, rounded: rounded32(fMul, formats32),
 		all: func(d, a, b, _ *VReg) {
 			for l := range d {
 				d[l] = mulF32(a[l], b[l])
 			}
 		}}.exec()
-	fma := vop{src: f32, dst: kF32, f: fmaF32, all: func(d, a, b, c *VReg) {
+	fma := vop{src: f32, dst: kF32, f: fmaF32, rounded: rounded32(fFMA, formats32), all: func(d, a, b, c *VReg) {
 		for l := range d {
 			d[l] = fmaF32(a[l], b[l], c[l])
 		}

@@ -242,7 +242,7 @@ func registerVectorInt16() {
 	for _, o := range int16Ops {
 		b16(o.op, o.f, o.sat)
 		if o.pk != OpInvalid {
-			execTable[o.pk] = packed16(o.f, o.sat, kB16, false)
+			execTable[o.pk] = packed16(o.f, o.sat, nil, kB16, false)
 		}
 	}
 }

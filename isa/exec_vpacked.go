@@ -4,12 +4,16 @@ package isa
 // that makes the low result, op_sel_hi the part that makes the high result;
 // neg and neg_hi negate per result.
 
-// packed16 runs f on both halves.
-func packed16(f, sat func(a, b, c uint32) uint32, k kind, acc bool) execFunc {
+// packed16 runs f on both halves: sat under clamp, rounded by MODE, if they are
+// not nil.
+func packed16(f, sat lane32, rounded *[4]lane32, k kind, acc bool) execFunc {
 	return func(_ *Kernel, in *Inst, s *State) error {
 		g := f
 		if in.Flags&Clamp != 0 && sat != nil {
 			g = sat
+		}
+		if rounded != nil {
+			g = rounded[s.round16()]
 		}
 		var buf [3]VReg
 		var src [3]*VReg
@@ -74,13 +78,17 @@ func (s *State) packedHalf(v uint32, hi uint8, k kind, neg bool) uint32 {
 }
 
 func packedF16(op Op, f fop, acc bool) {
-	g := func(a, b, c uint32) uint32 { return uint32(f(&fmt16, uint64(a), uint64(b), uint64(c))) }
-	execTable[op] = packed16(g, nil, kF16, acc)
+	r := rounded32(f, formats16)
+	execTable[op] = packed16(r[0], nil, r, kF16, acc)
 }
 
-// packedF32 runs f on two dwords of 64-bit sources.
-func packedF32(f func(a, b, c uint32) uint32) execFunc {
+// packedF32 runs f, which is exact's rounding to nearest, on two dwords of 64-bit
+// sources.
+func packedF32(f lane32, exact fop) execFunc {
+	rounded := rounded32(exact, formats32)
+	rounded[roundNearest] = f
 	return func(_ *Kernel, in *Inst, s *State) error {
+		f := rounded[s.round32()]
 		var buf [6]VReg
 		var lo, hi [3]*VReg
 		for i := range lo {
@@ -141,9 +149,9 @@ func registerVectorPacked() {
 	packedF16(V_PK_MINIMUM3_F16, fMinimum3, false)
 	packedF16(V_PK_MAXIMUM3_F16, fMaximum3, false)
 	t := &execTable
-	t[V_PK_ADD_F32] = packedF32(func(a, b, _ uint32) uint32 { return addF32(a, b) })
-	t[V_PK_MUL_F32] = packedF32(func(a, b, _ uint32) uint32 { return mulF32(a, b) })
-	t[V_PK_FMA_F32] = packedF32(fmaF32)
+	t[V_PK_ADD_F32] = packedF32(func(a, b, _ uint32) uint32 { return addF32(a, b) }, fAdd)
+	t[V_PK_MUL_F32] = packedF32(func(a, b, _ uint32) uint32 { return mulF32(a, b) }, fMul)
+	t[V_PK_FMA_F32] = packedF32(fmaF32, fFMA)
 	t[V_PK_MOV_B32] = func(_ *Kernel, in *Inst, s *State) error {
 		var buf [2]VReg
 		// Copies: a source may overlap the destination pair.
@@ -157,11 +165,16 @@ func registerVectorPacked() {
 	}
 	t[V_FMA_MIX_F32] = fmaMix(func(in *Inst, s *State, d *uint32, v uint32) { *d = s.outF32(in, v) })
 	t[V_FMA_MIXLO_F16] = fmaMix(func(in *Inst, s *State, d *uint32, v uint32) {
-		*d = *d&^0xffff | s.outF16(in, uint32(f32ToF16(ffrom(v))))
+		*d = *d&^0xffff | s.outF16(in, s.toF16(v))
 	})
 	t[V_FMA_MIXHI_F16] = fmaMix(func(in *Inst, s *State, d *uint32, v uint32) {
-		*d = *d&0xffff | s.outF16(in, uint32(f32ToF16(ffrom(v))))<<16
+		*d = *d&0xffff | s.outF16(in, s.toF16(v))<<16
 	})
+}
+
+// toF16 converts an f32 by MODE's rounding.
+func (s *State) toF16(v uint32) uint32 {
+	return uint32(fCvtF16F32(&formats16[s.round16()], uint64(v), 0, 0))
 }
 
 // movDword is the dword of source i that v_pk_mov_b32's op_sel picks.
@@ -182,7 +195,10 @@ func (s *State) movDword(in *Inst, i int, buf *VReg) *VReg {
 // fmaMix multiplies and adds sources that are f32, or with op_sel_hi f16 halves;
 // neg_hi means abs here.
 func fmaMix(store func(in *Inst, s *State, d *uint32, v uint32)) execFunc {
+	rounded := rounded32(fFMA, formats32)
+	rounded[roundNearest] = fmaF32
 	return func(_ *Kernel, in *Inst, s *State) error {
+		fma := rounded[s.round32()]
 		var buf [3]VReg
 		var src [3]*VReg
 		for i := range src {
@@ -206,7 +222,7 @@ func fmaMix(store func(in *Inst, s *State, d *uint32, v uint32)) execFunc {
 				m := in.Src[i].Mod
 				x[i] = signMod(v, 1<<31, m&Neg != 0, m&(NegHi|Abs) != 0)
 			}
-			store(in, s, &d[l], fmaF32(x[0], x[1], x[2]))
+			store(in, s, &d[l], fma(x[0], x[1], x[2]))
 		}
 		return nil
 	}
