@@ -233,28 +233,59 @@ func (m *matrixCase) each(cols int, f func(blk, i, x int)) {
 	}
 }
 
+// cellAt is where an element lives: a lane and a bit of its registers.
+type cellAt struct{ lane, bit int }
+
+// slotKey names a table of places: a formula and what it is evaluated for.
+type slotKey struct {
+	text               string
+	m, blocks, cols, w int
+	row, column        byte
+	byFormat           bool
+}
+
+var slotTables = map[slotKey][]cellAt{}
+
+// slots evaluates a formula for every [block*M+row][column].
+func (m *matrixCase) slots(text string, cols, w int, row, column byte) []cellAt {
+	byFormat := m.mo.f8f6f4 && column == 'k'
+	key := slotKey{text, m.mo.m, m.mo.blocks, cols, w, row, column, byFormat}
+	if v, ok := slotTables[key]; ok {
+		return v
+	}
+	var v []cellAt
+	m.each(cols, func(blk, i, x int) {
+		vars := map[byte]int{row: i, column: x, 'b': blk}
+		var at cellAt
+		if byFormat {
+			at.lane, at.bit = f8f6f4Slot(text, w, vars)
+		} else {
+			at.lane, at.bit = slotOf(text, vars)
+		}
+		v = append(v, at)
+	})
+	slotTables[key] = v
+	return v
+}
+
 // load places A, B and C in registers by the row's formulas.
 func (m *matrixCase) load() {
 	mo, s := m.mo, m.s
 	place := func(text string, base int, t elem, v [][]int, index byte) {
 		w := elemBits[t]
+		slots := m.slots(text, mo.k, w, index, 'k')
 		m.each(mo.k, func(blk, i, k int) {
-			vars := map[byte]int{index: i, 'k': k, 'b': blk}
-			var lane, bit int
-			if mo.f8f6f4 {
-				lane, bit = f8f6f4Slot(text, w, vars)
-			} else {
-				lane, bit = slotOf(text, vars)
-			}
-			poke(s.VGPR[base:], lane, bit, w, codeOf(m.cpu, t, v[blk*mo.m+i][k]))
+			at := slots[(blk*mo.m+i)*mo.k+k]
+			poke(s.VGPR[base:], at.lane, at.bit, w, codeOf(m.cpu, t, v[blk*mo.m+i][k]))
 		})
 	}
 	if !strings.HasPrefix(m.row["A_formula"], "compressed") {
 		place(m.row["A_formula"], regA, mo.a, m.a, 'i')
 	}
 	place(m.row["B_formula"], regB, mo.b, m.b, 'j')
+	slots := m.slots(m.row["CD_formula"], mo.m, 32, 'i', 'j')
 	m.each(mo.m, func(blk, i, j int) {
-		lane, bit := slotOf(m.row["CD_formula"], map[byte]int{'i': i, 'j': j, 'b': blk})
+		at := slots[(blk*mo.m+i)*mo.m+j]
 		w, v := 32, uint64(fbits(float32(m.c[blk*mo.m+i][j])))
 		switch mo.d {
 		case elemF64:
@@ -262,8 +293,20 @@ func (m *matrixCase) load() {
 		case elemI8:
 			v = uint64(uint32(m.c[blk*mo.m+i][j]))
 		}
-		poke(s.VGPR[regC:], lane, bit, w, v)
+		poke(s.VGPR[regC:], at.lane, at.bit, w, v)
 	})
+}
+
+// result is D[i][j] of a block after the instruction.
+func (m *matrixCase) result(blk, i, j int) float64 {
+	at := m.slots(m.row["CD_formula"], m.mo.m, 32, 'i', 'j')[(blk*m.mo.m+i)*m.mo.m+j]
+	switch m.mo.d {
+	case elemF64:
+		return dfrom(peek(m.s.VGPR[regC:], at.lane, at.bit, 64))
+	case elemI8:
+		return float64(int32(peek(m.s.VGPR[regC:], at.lane, at.bit, 32)))
+	}
+	return float64(ffrom(uint32(peek(m.s.VGPR[regC:], at.lane, at.bit, 32))))
 }
 
 // verify compares D with the product; f gives A's value, scaled or not.
@@ -274,16 +317,7 @@ func (m *matrixCase) verify(t *testing.T, product func(blk, i, j int) float64) {
 	}
 	bad := 0
 	m.each(m.mo.m, func(blk, i, j int) {
-		lane, bit := slotOf(m.row["CD_formula"], map[byte]int{'i': i, 'j': j, 'b': blk})
-		var got float64
-		switch m.mo.d {
-		case elemF64:
-			got = dfrom(peek(m.s.VGPR[regC:], lane, bit, 64))
-		case elemI8:
-			got = float64(int32(peek(m.s.VGPR[regC:], lane, bit, 32)))
-		default:
-			got = float64(ffrom(uint32(peek(m.s.VGPR[regC:], lane, bit, 32))))
-		}
+		got := m.result(blk, i, j)
 		if want := float64(m.c[blk*m.mo.m+i][j]) + product(blk, i, j); got != want {
 			if bad++; bad < 4 {
 				t.Errorf("%s %s: D[%d][%d] of block %d is %g, want %g", m.row["cpu"], m.row["mnemonic"], i, j, blk, got, want)
