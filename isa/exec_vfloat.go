@@ -205,8 +205,19 @@ func cycles(g func(x float64) float64) func(x float64) float64 {
 	}
 }
 
-func reciprocal(x float64) float64     { return 1 / x }
-func reciprocalSqrt(x float64) float64 { return 1 / math.Sqrt(x) }
+func reciprocal(x float64) float64 { return 1 / x }
+
+// reciprocalSqrt takes one Newton step, for the root and the quotient round and
+// their errors add up to more than a unit in the last place.
+func reciprocalSqrt(x float64) float64 {
+	y := 1 / math.Sqrt(x)
+	if y == 0 || math.IsInf(y, 0) {
+		return y
+	}
+	h := x * y
+	e := math.FMA(-h, y, 1) - math.FMA(x, y, -h)*y // 1 - x*y*y
+	return math.FMA(y/2, e, y)
+}
 
 // log2 gives -inf for either zero.
 func log2(x float64) float64 {
