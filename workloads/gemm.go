@@ -32,6 +32,10 @@ type Built struct {
 	// otherwise.
 	Dropped int
 
+	// Outputs names the memory regions that the kernel writes; the others are
+	// its inputs.
+	Outputs []string
+
 	// FillInputs writes the seeded N(0,1) inputs to memory. Timing runs leave
 	// memory untouched.
 	FillInputs func()
@@ -179,7 +183,7 @@ func (g *gemm) finish() (*Built, error) {
 	for _, ptr := range []uint64{d.a, d.b, d.c} {
 		bt.Launch.Kernarg = binary.LittleEndian.AppendUint64(bt.Launch.Kernarg, ptr)
 	}
-	bt.FillInputs, bt.Verify = d.fill, d.verify
+	bt.FillInputs, bt.Verify, bt.Outputs = d.fill, d.verify, []string{"C"}
 	return bt, nil
 }
 

@@ -2,7 +2,6 @@ package workloads
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/whisker-sim/whisker/isa"
 )
@@ -72,24 +71,23 @@ func (i *Info) occupancy() {
 
 func roundUp(n, to int) int { return (n + to - 1) / to * to }
 
-// gemmOptions are the options of every GEMM form.
-func gemmOptions(cpu isa.CPU, schedule string) []Option {
-	tiles := strings.Join(tilesOf(cpu, schedule), ", ")
+// gemmOptions are the options of the GEMM, all forms.
+func gemmOptions() []Option {
 	return []Option{
 		{"m", "8192", "multiple of the tile's rows", "rows of A and of C"},
 		{"n", "8192", "multiple of the tile's columns", "rows of B, columns of C"},
 		{"k", "8192", "multiple of 128 (64 on gfx942)", "columns of A and of B"},
 		{"dtype", "bf16", "bf16, fp16", "element type; accumulation is in f32"},
-		{"tile", "by size", tiles, "rows x columns of C per workgroup"},
+		{"tile", "by size", "256x256, 128x128; interleave4 also 256x128, 128x64, 64x256", "rows x columns of C per workgroup"},
 		{"schedule", PingPong8, PingPong8 + ", " + Interleave4 + " (gfx950)", "how waves overlap memory and matrix work"},
+		{"mfma", "the schedule's own", "16x16x32 (gfx950), 16x16x16 (gfx942)", "matrix instruction"},
 		{"window", "by size", "0 = row by row", "rows of tiles walked together (W)"},
 		{"chunk", "by size", "0 = as dispatched", "consecutive tiles per XCD (C)"},
-		{"seed", "0", "", "of the N(0,1) inputs"},
 	}
 }
 
-// List describes every kernel form that can be built.
-func List() []Info {
+// gemmForms describes every form of the GEMM.
+func gemmForms() []Info {
 	var all []Info
 	for _, f := range []struct {
 		cpu               isa.CPU
@@ -109,7 +107,7 @@ func List() []Info {
 			k := b.Launch.Kernel
 			i := Info{Name: "gemm", Summary: f.summary, CPU: f.cpu, Schedule: f.schedule, Tile: t,
 				Waves: b.Waves, VGPRs: k.VGPRs, AGPRs: k.AGPRs, SGPRs: k.SGPRs,
-				LDSBytes: k.LDSBytes, LDSUsed: b.LDSUsed, Options: gemmOptions(f.cpu, f.schedule)}
+				LDSBytes: k.LDSBytes, LDSUsed: b.LDSUsed, Options: gemmOptions()}
 			i.occupancy()
 			all = append(all, i)
 		}

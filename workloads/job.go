@@ -1,0 +1,211 @@
+package workloads
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/whisker-sim/whisker/isa"
+)
+
+// Job is one measurement: the kernels that one launch of an operation runs, in
+// this order and over one memory. Most have one kernel; attention backward has
+// three.
+type Job struct {
+	Kernel   string // name of its Definition
+	DType    string // of the matrix instructions, or of the data where there are none
+	Settings []Setting
+	Kernels  []*Built
+
+	FLOPs float64 // the benchmark's own count; 0 for a memory-bound kernel
+	Bytes float64 // that a memory-bound kernel must move; 0 for the rest
+
+	// Limit is the largest error that Verify may return; it follows from the
+	// output type.
+	Limit float64
+	// Values is how many values Verify compares.
+	Values int64
+	// Notes say what a reader of the figures must know, such as a policy of a
+	// branch that depends on data.
+	Notes []string
+
+	FillInputs func()
+	Verify     func() (maxRelErr float64, err error)
+}
+
+// Setting is an option with the value that a job was built with.
+type Setting struct{ Name, Value string }
+
+// Request asks for a job. Options are by name, as on the command line; what is
+// absent takes its default.
+type Request struct {
+	CPU      isa.CPU
+	XCDs     int
+	Seed     uint64
+	LDSBytes int // LDS of a CU, 0 when any amount will do
+	Options  map[string]string
+}
+
+// Definition is a kernel that can be run by name, without any option.
+type Definition struct {
+	Name, Doc, Example string
+	Options            func() []Option
+	Build              func(Request) (*Job, error)
+	Forms              func() []Info
+}
+
+// Definitions are the kernels that can be run by name.
+var Definitions = []Definition{
+	{"gemm", "HipKittens GEMM: C = A B^T, pingpong8 (8 waves) or interleave4 (4 waves)", "whisker run gemm", gemmOptions, buildGEMM, gemmForms},
+}
+
+// Define finds a kernel by name.
+func Define(name string) (*Definition, bool) {
+	for i := range Definitions {
+		if Definitions[i].Name == name {
+			return &Definitions[i], true
+		}
+	}
+	return nil, false
+}
+
+// build builds the job that r asks for. Options that the kernel does not have
+// are refused by name.
+func (d *Definition) build(r Request) (*Job, error) {
+	var known []string
+	for _, o := range d.Options() {
+		known = append(known, o.Name)
+	}
+	names := make([]string, 0, len(r.Options))
+	for n := range r.Options {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	for _, n := range names {
+		if !slices.Contains(known, n) {
+			return nil, fmt.Errorf("%s: no option --%s; it has --%s", d.Name, n, strings.Join(known, ", --"))
+		}
+	}
+	j, err := d.Build(r)
+	if err != nil {
+		return nil, err
+	}
+	j.Kernel = d.Name
+	return j, nil
+}
+
+// Build builds a job of the kernel that is called name.
+func Build(name string, r Request) (*Job, error) {
+	d, ok := Define(name)
+	if !ok {
+		var all []string
+		for i := range Definitions {
+			all = append(all, Definitions[i].Name)
+		}
+		return nil, fmt.Errorf("unknown kernel %q; there are %s", name, strings.Join(all, ", "))
+	}
+	return d.build(r)
+}
+
+// List describes every kernel form that can be built.
+func List() []Info {
+	var all []Info
+	for i := range Definitions {
+		all = append(all, Definitions[i].Forms()...)
+	}
+	return all
+}
+
+// Int is an option's value as a whole number, or def when it is absent.
+func (r *Request) Int(kernel, name string, def int) (int, error) {
+	s, ok := r.Options[name]
+	if !ok {
+		return def, nil
+	}
+	v, err := strconv.Atoi(s)
+	if err != nil {
+		return 0, fmt.Errorf("%s: --%s is %q; it must be a whole number", kernel, name, s)
+	}
+	return v, nil
+}
+
+// Positive is an option's value as a whole number from 1 to most.
+func (r *Request) Positive(kernel, name string, def, most int) (int, error) {
+	v, err := r.Int(kernel, name, def)
+	if err == nil && (v < 1 || v > most) {
+		err = fmt.Errorf("%s: --%s is %d; it must be from 1 to %d", kernel, name, v, most)
+	}
+	return v, err
+}
+
+// Bool is an option's value as true or false.
+func (r *Request) Bool(kernel, name string) (bool, error) {
+	s, ok := r.Options[name]
+	if !ok {
+		return false, nil
+	}
+	v, err := strconv.ParseBool(s)
+	if err != nil {
+		return false, fmt.Errorf("%s: --%s is %q; it must be true or false", kernel, name, s)
+	}
+	return v, nil
+}
+
+// Choice is an option's value out of those that are valid; the first is the
+// default.
+func (r *Request) Choice(kernel, name string, valid ...string) (string, error) {
+	s, ok := r.Options[name]
+	if !ok || s == "" {
+		return valid[0], nil
+	}
+	if !slices.Contains(valid, s) {
+		return "", fmt.Errorf("%s: unknown --%s %q; it takes %s", kernel, name, s, strings.Join(valid, ", "))
+	}
+	return s, nil
+}
+
+// verifyLimit is the largest max |c - ref| / max(|ref|, rms(ref)) that passes,
+// by output type: a 16-bit result has 8 (bf16) or 11 (fp16) significant bits.
+var verifyLimit = map[string]float64{"bf16": 1e-2, "fp16": 2e-3}
+
+// buildGEMM is the GEMM's Definition.Build.
+func buildGEMM(r Request) (*Job, error) {
+	s := Spec{DType: r.Options["dtype"], Tile: r.Options["tile"], Schedule: r.Options["schedule"], MFMA: r.Options["mfma"], XCDs: r.XCDs, Seed: r.Seed}
+	for _, f := range []struct {
+		name string
+		to   *int
+		def  int
+	}{{"m", &s.M, 8192}, {"n", &s.N, 8192}, {"k", &s.K, 8192}, {"window", &s.W, -1}, {"chunk", &s.C, -1}} {
+		v, err := r.Int("gemm", f.name, f.def)
+		if err != nil {
+			return nil, err
+		}
+		if v < 0 && f.def < 0 && v != f.def {
+			return nil, fmt.Errorf("gemm: --%s is %d; it must not be negative", f.name, v)
+		}
+		*f.to = v
+	}
+	b, err := GEMM(r.CPU, s)
+	if err != nil {
+		return nil, err
+	}
+	return b.job(), nil
+}
+
+// job is the measurement of one GEMM.
+func (b *Built) job() *Job {
+	s := &b.Spec
+	j := &Job{Kernel: "gemm", DType: s.DType, Kernels: []*Built{b}, FLOPs: b.FLOPs, Limit: verifyLimit[s.DType], Values: int64(s.M) * int64(s.N),
+		FillInputs: b.FillInputs, Verify: b.Verify}
+	for _, o := range []struct {
+		name  string
+		value any
+	}{
+		{"m", s.M}, {"n", s.N}, {"k", s.K}, {"tile", fmt.Sprintf("%dx%dx%d", b.TileM, b.TileN, b.KTile)}, {"schedule", s.Schedule},
+		{"mfma", s.MFMA}, {"dtype", s.DType}, {"window", s.W}, {"chunk", s.C},
+	} {
+		j.Settings = append(j.Settings, Setting{o.name, fmt.Sprint(o.value)})
+	}
+	return j
+}
