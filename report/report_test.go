@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"flag"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -141,6 +142,7 @@ func TestKeysMatchJSON(t *testing.T) {
 	r := sample()
 	r.Verify = &Verify{}
 	r.Instructions = []Instruction{{}}
+	r.Parts = []Part{{}}
 	var b bytes.Buffer
 	if err := WriteJSON(&b, r); err != nil {
 		t.Fatal(err)
@@ -302,5 +304,53 @@ func TestThousands(t *testing.T) {
 		if got := Thousands(v); got != want {
 			t.Errorf("Thousands(%d) = %s, want %s", v, got, want)
 		}
+	}
+}
+
+// TestOptionsRoundTrip: the options of any kernel are one flat object that is
+// read back as it was.
+func TestOptionsRoundTrip(t *testing.T) {
+	for want, o := range map[string]Options{
+		`{"m":512,"n":256,"k":128,"tile":"256x256x64","dtype":"bf16","window":8,"chunk":64}`: {M: 512, N: 256, K: 128, Tile: "256x256x64", DType: "bf16", Window: 8, Chunk: 64},
+		`{"seq":4096,"causal":true,"p":0.01,"dtype":"bf16"}`:                                 {DType: "bf16", Other: []Setting{{"seq", 4096}, {"causal", true}, {"p", 0.01}, {"dtype", "bf16"}}},
+	} {
+		got, err := json.Marshal(o)
+		if err != nil || string(got) != want {
+			t.Errorf("%s, %v; want %s", got, err, want)
+		}
+		var back Options
+		if err := json.Unmarshal(got, &back); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(o, back); diff != "" {
+			t.Errorf("read back (-want +got):\n%s", diff)
+		}
+	}
+	if err := new(Options).UnmarshalJSON([]byte("{")); err == nil {
+		t.Error("half an object was accepted")
+	}
+}
+
+// TestCombineAddsUp: counts of several kernels add, shares are weighted by
+// cycles, and the sums still hold.
+func TestCombineAddsUp(t *testing.T) {
+	a, b := sample(), sample()
+	a.Kernel, b.Kernel = "main", "prep"
+	b.Cycles, b.MatrixUtilization = a.Cycles/4, 0
+	r := Combine([]*Run{b, a})
+	if r.Cycles != a.Cycles+b.Cycles || r.WaveInstructions != 2*a.WaveInstructions || r.L2.Requests != 2*a.L2.Requests || r.Issued.Sum() != a.Issued.Sum()+b.Issued.Sum() {
+		t.Errorf("cycles %d, instructions %d, L2 requests %d", r.Cycles, r.WaveInstructions, r.L2.Requests)
+	}
+	if got, want := r.MatrixUtilization, a.MatrixUtilization*float64(a.Cycles)/float64(r.Cycles); math.Abs(got-want) > 1e-12 {
+		t.Errorf("matrix utilisation %g, want %g", got, want)
+	}
+	if len(r.Parts) != 2 || r.Parts[0].Name != "prep" || !strings.Contains(r.Notes[0], "main") {
+		t.Errorf("parts %+v, notes %q", r.Parts, r.Notes)
+	}
+	if err := r.CheckSums(); err != nil {
+		t.Error(err)
+	}
+	if Combine([]*Run{a}) != a {
+		t.Error("a single run is not itself")
 	}
 }

@@ -45,6 +45,7 @@ type Run struct {
 	LLC    Cache  `json:"llc"`
 	HBM    Memory `json:"hbm"`
 
+	Parts        []Part        `json:"kernels,omitempty" doc:"the kernels of a measurement that runs several in sequence"`
 	Counters     Counts        `json:"counters" doc:"rocprof's counter names, where the meaning is the same"`
 	Clusters     []Cluster     `json:"clusters,omitempty" doc:"the kernel by cluster, when it marks its clusters"`
 	Instructions []Instruction `json:"instructions,omitempty" doc:"one row an instruction address, with --per-instruction"`
@@ -54,17 +55,29 @@ type Run struct {
 	Host   *Host    `json:"host,omitempty" doc:"the only figures that differ between repetitions of the same run"`
 }
 
-// Options is the kernel's configuration as it was run, defaults filled in.
+// Options is the kernel's configuration as it was run, defaults filled in. As
+// JSON it is one object: the GEMM's keys, or those of the other kernels from
+// Other.
 type Options struct {
-	M        int    `json:"m" doc:"rows of C"`
-	N        int    `json:"n" doc:"columns of C"`
-	K        int    `json:"k" doc:"inner dimension"`
-	Tile     string `json:"tile" doc:"workgroup tile, MxNxK"`
-	Schedule string `json:"schedule" doc:"wave schedule of the kernel"`
-	MFMA     string `json:"mfma" doc:"matrix instruction shape, MxNxK"`
-	DType    string `json:"dtype" doc:"input data type"`
+	M        int    `json:"m,omitempty" doc:"GEMM: rows of C"`
+	N        int    `json:"n,omitempty" doc:"GEMM: columns of C"`
+	K        int    `json:"k,omitempty" doc:"GEMM: inner dimension"`
+	Tile     string `json:"tile,omitempty" doc:"workgroup tile, MxNxK"`
+	Schedule string `json:"schedule,omitempty" doc:"wave schedule of the kernel"`
+	MFMA     string `json:"mfma,omitempty" doc:"matrix instruction shape, MxNxK"`
+	DType    string `json:"dtype,omitempty" doc:"input data type"`
 	Window   int    `json:"window" doc:"W of the block remap: rows of tiles a window"`
 	Chunk    int    `json:"chunk" doc:"C of the block remap: consecutive blocks an XCD gets"`
+
+	// Other holds every option of a kernel that has more or other ones, in the
+	// order that the kernel documents them.
+	Other []Setting `json:"-"`
+}
+
+// Setting is an option of a kernel and its value.
+type Setting struct {
+	Name  string
+	Value any // string, bool, int or float64
 }
 
 // Machine names the machine that was simulated and carries it whole.

@@ -40,6 +40,9 @@ func keysOf(t reflect.Type, prefix string) []Key {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "-" {
+			continue
+		}
 		path := prefix + name
 		key := Key{path, typeName(f.Type), f.Tag.Get("unit"), f.Tag.Get("doc")}
 		ft := f.Type
@@ -113,11 +116,17 @@ type value struct {
 // valuesOf flattens a struct to its leaves, in the order of the keys.
 func valuesOf(v reflect.Value, prefix string) []value {
 	var out []value
+	if o, ok := v.Interface().(Options); ok && len(o.Other) > 0 {
+		for _, s := range o.Other {
+			out = append(out, value{prefix + s.Name, "", s.Value})
+		}
+		return out
+	}
 	t := v.Type()
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, opts, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if fv := v.Field(i); opts != "omitempty" || !fv.IsZero() {
+		if fv := v.Field(i); name != "-" && (opts != "omitempty" || !fv.IsZero()) {
 			out = append(out, leaves(fv, prefix+name, f.Tag.Get("unit"))...)
 		}
 	}

@@ -26,6 +26,10 @@ func WriteText(w io.Writer, r *Run) error {
 
 func writeTitle(b *strings.Builder, r *Run) error {
 	o := &r.Options
+	if len(o.Other) > 0 {
+		fmt.Fprintf(b, "%s on %s: %s\n", r.Kernel, r.Arch, o.String())
+		return writeLaunch(b, r)
+	}
 	if o.M == 0 { // a code object: what it computes is not known
 		fmt.Fprintf(b, "%s on %s\n", r.Kernel, r.Arch)
 		return writeLaunch(b, r)

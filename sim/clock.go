@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/whisker-sim/whisker/configs"
+	"github.com/whisker-sim/whisker/isa"
 	"github.com/whisker-sim/whisker/report"
 	"github.com/whisker-sim/whisker/workloads"
 )
@@ -39,15 +40,16 @@ func clockFor(machine *configs.Resolved, dtype string) clockLaw {
 }
 
 // point names a run the way fitted_on does: "gemm bf16 8192x8192x8192".
-func point(kernel, dtype string, m, n, k int) string {
-	return fmt.Sprintf("%s %s %dx%dx%d", kernel, dtype, m, n, k)
+func point(r *report.Run) string {
+	o := &r.Options
+	return fmt.Sprintf("%s %s %dx%dx%d", r.Kernel, o.DType, o.M, o.N, o.K)
 }
 
 // fittedOnThis reports whether this very run, kernel and machine, is one that
 // the clock was fitted on: the built-in machine as it is and the kernel's own
 // choices for the size. Anything else is a prediction.
-func (l clockLaw) fittedOnThis(r *report.Run, b *workloads.Built) bool {
-	p := point(r.Kernel, b.Spec.DType, b.Spec.M, b.Spec.N, b.Spec.K)
+func (l clockLaw) fittedOnThis(r *report.Run, cpu isa.CPU) bool {
+	p, o := point(r), &r.Options
 	if !slices.ContainsFunc(l.fittedOn, func(s string) bool { return strings.HasPrefix(s, p) }) {
 		return false
 	}
@@ -55,6 +57,6 @@ func (l clockLaw) fittedOnThis(r *report.Run, b *workloads.Built) bool {
 	if err != nil || own.Hash() != r.Machine.Hash {
 		return false
 	}
-	plain, err := workloads.GEMM(b.CPU, workloads.Spec{M: b.Spec.M, N: b.Spec.N, K: b.Spec.K, DType: b.Spec.DType, W: -1, C: -1})
+	plain, err := workloads.GEMM(cpu, workloads.Spec{M: o.M, N: o.N, K: o.K, DType: o.DType, W: -1, C: -1})
 	return err == nil && kernelHash(plain.Launch) == r.KernelHash
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/whisker-sim/whisker/cache"
@@ -17,11 +18,11 @@ import (
 )
 
 // newReport fills in what is known before the run.
-func newReport(o RunOptions, machine *configs.Resolved, b *workloads.Built) *report.Run {
-	m, k, s := machine.Machine(), b.Launch.Kernel, b.Spec
+func newReport(o *RunOptions, machine *configs.Resolved, job *workloads.Job, b *workloads.Built) *report.Run {
+	m, k := machine.Machine(), b.Launch.Kernel
 	r := &report.Run{
 		Version: Version, Kernel: o.Kernel, KernelHash: kernelHash(b.Launch), Arch: m.Name, Mode: o.Mode, Seed: o.Seed,
-		Options: report.Options{M: s.M, N: s.N, K: s.K, Tile: fmt.Sprintf("%dx%dx%d", b.TileM, b.TileN, b.KTile), Schedule: s.Schedule, MFMA: s.MFMA, DType: s.DType, Window: s.W, Chunk: s.C},
+		Options: reportOptions(job),
 		Machine: report.Machine{Name: m.Name, CPU: m.CPU, Hash: machine.Hash(), XCDs: m.Chip.XCDs, CUs: m.Chip.XCDs * m.Chip.CUsPerXCD,
 			Resolved: resolvedTree(machine)},
 		Launch:           report.Launch{Workgroups: b.Launch.NumWorkgroups(), WavesPerWorkgroup: k.Waves()},
@@ -36,6 +37,37 @@ func newReport(o RunOptions, machine *configs.Resolved, b *workloads.Built) *rep
 		r.LaunchOverheadUS = *o.LaunchOverheadUS
 	}
 	return r
+}
+
+// reportOptions are the job's options as the report holds them.
+func reportOptions(job *workloads.Job) report.Options {
+	o := report.Options{}
+	fields := map[string]any{"m": &o.M, "n": &o.N, "k": &o.K, "tile": &o.Tile, "schedule": &o.Schedule, "mfma": &o.MFMA, "dtype": &o.DType, "window": &o.Window, "chunk": &o.Chunk}
+	foreign := false
+	var all []report.Setting
+	for _, s := range job.Settings {
+		var v any = s.Value
+		if n, err := strconv.Atoi(s.Value); err == nil {
+			v = n
+		} else if f, err := strconv.ParseFloat(s.Value, 64); err == nil {
+			v = f
+		} else if s.Value == "true" || s.Value == "false" {
+			v = s.Value == "true"
+		}
+		switch f := fields[s.Name].(type) {
+		case *int:
+			*f, _ = v.(int)
+		case *string:
+			*f = s.Value
+		default:
+			foreign = true
+		}
+		all = append(all, report.Setting{Name: s.Name, Value: v})
+	}
+	if foreign {
+		o.Other = all
+	}
+	return o
 }
 
 // resolvedTree carries the machine file in the result.
@@ -64,7 +96,7 @@ func collect(r *report.Run, res *xcd.GPUResult, m *configs.Machine, b *workloads
 	simds := cus * int64(m.CU.SIMDs)
 	r.Cycles, r.ClockMHz = res.Timing.Cycles, law.mhz
 	r.Clock = report.Clock{Law: law.text, Class: law.class, FittedOn: law.fittedOn,
-		Prediction: law.class == "calibrated" && !law.fittedOnThis(r, b)}
+		Prediction: law.class == "calibrated" && !law.fittedOnThis(r, b.CPU)}
 	if r.Clock.FittedOn == nil {
 		r.Clock.FittedOn = []string{}
 	}

@@ -66,8 +66,8 @@ func RunLaunch(o LaunchOptions) (*report.Run, error) {
 			built.FLOPs = want.rows.FLOPs
 		}
 	}
-	r := newReport(o.RunOptions, machine, built)
-	r.Options = report.Options{DType: built.Spec.DType}
+	job := &workloads.Job{DType: built.Spec.DType, Settings: []workloads.Setting{{Name: "dtype", Value: built.Spec.DType}}}
+	r := newReport(&o.RunOptions, machine, job, built)
 	switch at, scratch := usesScratch(p.launch.Kernel); {
 	case o.Mode == "functional":
 		err = p.functional(r)
@@ -127,7 +127,7 @@ func (o *LaunchOptions) check() error {
 		return usagef("--max-cycles is %d; it must not be negative", o.MaxCycles)
 	}
 	r := o.RunOptions
-	r.Kernel, r.M, r.N, r.K, r.Verify = Kernels[0].Name, 1, 1, 1, false // the launch file's business
+	r.Kernel, r.Verify = KernelNames()[0], false // the launch file's business
 	return r.Check()
 }
 

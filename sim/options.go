@@ -24,11 +24,15 @@ type RunOptions struct {
 	Machine string   // machine file; replaces Arch
 	Set     []string // path=value, applied in order
 
-	M, N, K  int
+	// Options are the kernel's options by name, as workloads.Definition lists
+	// them; absent ones take the kernel's default. The fields below are
+	// shorthands for a GEMM's, and win over Options.
+	Options  map[string]string
+	M, N, K  int    // 0: the default
 	Tile     string // MxN of a workgroup
-	Schedule string // one of Schedules
-	MFMA     string // one of MFMAShapes
-	DType    string // one of DTypes
+	Schedule string // wave schedule
+	MFMA     string // matrix instruction, MxNxK
+	DType    string // input type
 	Window   *int   // W of the block remap; 0: none
 	Chunk    *int   // C of the block remap; 0: none
 
@@ -57,63 +61,56 @@ type KernelInfo struct {
 }
 
 // Kernels are the kernels that can be run by name, each without another flag.
-var Kernels = []KernelInfo{
-	{"gemm", "HipKittens GEMM: C = A B^T, pingpong8 (8 waves) or interleave4 (4 waves)", "whisker run gemm"},
+func Kernels() []KernelInfo {
+	var out []KernelInfo
+	for _, d := range workloads.Definitions {
+		out = append(out, KernelInfo{d.Name, d.Doc, d.Example})
+	}
+	return out
 }
 
-// The values that the flags of Run take. Which of them go together depends on
-// the machine; the kernel refuses the rest by name.
-var (
-	Modes      = []string{"timing", "functional", "full"}
-	Schedules  = []string{workloads.PingPong8, workloads.Interleave4}
-	MFMAShapes = []string{"16x16x16", "16x16x32"}
-	DTypes     = []string{"bf16", "fp16"}
-)
+// KernelNames are the names of Kernels.
+func KernelNames() []string {
+	var names []string
+	for _, k := range Kernels() {
+		names = append(names, k.Name)
+	}
+	return names
+}
+
+// Modes are the values of --mode.
+var Modes = []string{"timing", "functional", "full"}
 
 // DefaultDim is M, N and K of a GEMM that is given none: the size of the
 // published tables.
 const DefaultDim = 8192
 
-// Limits that keep a size within what the address arithmetic and a host can
-// hold; every published size is far below.
-const (
-	maxDim     = 1 << 20
-	maxThreads = 256
-)
+// maxThreads bounds --threads; there are at most as many dies to simulate.
+const maxThreads = 256
 
 var tilePattern = regexp.MustCompile(`^[1-9][0-9]{0,4}x[1-9][0-9]{0,4}$`)
 
 // Check refuses what no machine and no kernel could run.
 func (o *RunOptions) Check() error {
-	var names []string
-	for _, k := range Kernels {
-		names = append(names, k.Name)
-	}
 	for _, c := range []struct {
 		what, value string
 		valid       []string
 	}{
-		{"kernel", o.Kernel, names},
+		{"kernel", o.Kernel, KernelNames()},
 		{"--mode", o.Mode, Modes},
-		{"--schedule", o.Schedule, append([]string{""}, Schedules...)},
-		{"--mfma", o.MFMA, append([]string{""}, MFMAShapes...)},
-		{"--dtype", o.DType, append([]string{""}, DTypes...)},
 	} {
 		if err := oneOf(c.what, c.value, c.valid); err != nil {
 			return err
 		}
 	}
-	for _, c := range []struct {
-		what            string
-		value, from, to int
-	}{
-		{"--m", o.M, 1, maxDim}, {"--n", o.N, 1, maxDim}, {"--k", o.K, 1, maxDim},
-		{"--window", given(o.Window), 0, maxDim}, {"--chunk", given(o.Chunk), 0, maxDim}, {"--threads", o.Threads, 1, maxThreads},
-	} {
-		if c.value < c.from || c.value > c.to {
-			return usagef("%s is %d; it must be from %d to %d", c.what, c.value, c.from, c.to)
-		}
+	if o.Threads < 1 || o.Threads > maxThreads {
+		return usagef("--threads is %d; it must be from 1 to %d", o.Threads, maxThreads)
 	}
+	tile := o.Tile
+	if tile == "" {
+		tile = o.Options["tile"]
+	}
+	o.Tile = tile
 	if o.Tile != "" && !tilePattern.MatchString(o.Tile) {
 		return usagef("--tile is %q; write it as rows x columns, such as 256x256", o.Tile)
 	}
@@ -124,14 +121,6 @@ func (o *RunOptions) Check() error {
 		return usagef("--verify compares values, which timing mode does not compute: add --mode functional or --mode full")
 	}
 	return nil
-}
-
-// given is an optional value, or one that every range has when it is absent.
-func given(v *int) int {
-	if v == nil {
-		return 1
-	}
-	return *v
 }
 
 // CheckFormat refuses an output format that is not among valid.

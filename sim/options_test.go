@@ -40,14 +40,16 @@ func TestCheckRefuses(t *testing.T) {
 		{"no kernel", func(o *RunOptions) { o.Kernel = "" }, "choose gemm"},
 		{"unknown mode", func(o *RunOptions) { o.Mode = "fast" }, "timing, functional or full"},
 		{"no mode", func(o *RunOptions) { o.Mode = "" }, "timing, functional or full"},
-		{"unknown schedule", func(o *RunOptions) { o.Schedule = "9-wave" }, "pingpong8 or interleave4"},
+		{"unknown schedule", func(o *RunOptions) { o.Schedule = "9-wave" }, "interleave4"},
 		{"unknown mfma", func(o *RunOptions) { o.MFMA = "4x4x4" }, "16x16x32"},
-		{"unknown dtype", func(o *RunOptions) { o.DType = "int3" }, "bf16 or fp16"},
-		{"zero size", func(o *RunOptions) { o.M = 0 }, "--m is 0"},
-		{"negative size", func(o *RunOptions) { o.K = -64 }, "--k is -64"},
-		{"enormous size", func(o *RunOptions) { o.N = 1 << 40 }, "from 1 to"},
+		{"unknown dtype", func(o *RunOptions) { o.DType = "int3" }, "bf16"},
+		{"zero size", func(o *RunOptions) { o.M, o.Options = 0, map[string]string{"m": "0"} }, "M = 0"},
+		{"negative size", func(o *RunOptions) { o.K = -64 }, "K = -64"},
+		{"enormous size", func(o *RunOptions) { o.N = 1 << 40 }, "beyond"},
 		{"negative window", func(o *RunOptions) { o.Window = &less }, "--window is -1"},
 		{"negative chunk", func(o *RunOptions) { o.Chunk = &less }, "--chunk is -1"},
+		{"another kernel's option", func(o *RunOptions) { o.Options = map[string]string{"heads": "3"} }, "no option --heads"},
+		{"a size that is no number", func(o *RunOptions) { o.K, o.Options = 0, map[string]string{"k": "big"} }, "whole number"},
 		{"no threads", func(o *RunOptions) { o.Threads = 0 }, "--threads is 0"},
 		{"half a tile", func(o *RunOptions) { o.Tile = "256" }, "such as 256x256"},
 		{"negative overhead", func(o *RunOptions) { o.LaunchOverheadUS = &minus }, "--launch-overhead-us"},
@@ -56,7 +58,7 @@ func TestCheckRefuses(t *testing.T) {
 	} {
 		o := goodOptions()
 		c.change(&o)
-		err := o.Check()
+		err := buildable(o)
 		if err == nil {
 			t.Errorf("%s was accepted", c.name)
 			continue
@@ -68,4 +70,19 @@ func TestCheckRefuses(t *testing.T) {
 			t.Errorf("%s: %T is not a usage error", c.name, err)
 		}
 	}
+}
+
+// buildable checks the options and builds the kernel that they ask for.
+func buildable(o RunOptions) error {
+	if err := o.Check(); err != nil {
+		return err
+	}
+	machine, err := LoadMachine(o.Arch, o.Machine, o.Set)
+	if err != nil {
+		return err
+	}
+	if _, err := build(&o, machine.Machine()); err != nil {
+		return &UsageError{err}
+	}
+	return nil
 }

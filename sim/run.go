@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/whisker-sim/whisker/configs"
@@ -14,12 +16,8 @@ import (
 	"github.com/whisker-sim/whisker/xcd"
 )
 
-// verifyLimit is the largest max |c - ref| / max(|ref|, rms(ref)) that passes,
-// by input type: a 16-bit result has 8 (bf16) or 11 (fp16) significant bits.
-var verifyLimit = map[string]float64{"bf16": 1e-2, "fp16": 2e-3}
-
-// Run simulates one kernel launch: load the machine, build the kernel, run it,
-// collect, check.
+// Run simulates one measurement: load the machine, build the kernels, run them
+// in sequence, collect, check.
 func Run(o RunOptions) (*report.Run, error) {
 	begin := time.Now()
 	if err := o.Check(); err != nil {
@@ -29,24 +27,19 @@ func Run(o RunOptions) (*report.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	built, err := build(o, machine.Machine())
+	job, err := build(&o, machine.Machine())
 	if err != nil {
 		return nil, &UsageError{err}
 	}
-	r := newReport(o, machine, built)
 	if o.Mode != "timing" {
-		built.FillInputs()
+		job.FillInputs()
 	}
-	if o.Mode == "functional" {
-		err = runFunctional(r, built)
-	} else {
-		err = runTiming(o, r, machine, built)
-	}
+	r, err := runJob(&o, machine, job)
 	if err != nil {
 		return nil, err
 	}
 	if o.Verify {
-		if err := verify(r, built, o); err != nil {
+		if err := verify(r, job); err != nil {
 			return nil, err
 		}
 	}
@@ -58,33 +51,91 @@ func Run(o RunOptions) (*report.Run, error) {
 	return r, nil
 }
 
+// runJob runs a job's kernels one after the other.
+func runJob(o *RunOptions, machine *configs.Resolved, job *workloads.Job) (*report.Run, error) {
+	var parts []*report.Run
+	for _, b := range job.Kernels {
+		part := newReport(o, machine, job, b)
+		var err error
+		if o.Mode == "functional" {
+			err = runFunctional(part, b)
+		} else {
+			err = runTiming(o, part, machine, job, b)
+		}
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, part)
+	}
+	if len(parts) > 1 { // each is named by its own kernel, the whole by the job
+		for i, b := range job.Kernels {
+			parts[i].Kernel = b.Launch.Kernel.Name
+		}
+	}
+	r := report.Combine(parts)
+	r.Kernel, r.FLOPs = job.Kernel, job.FLOPs
+	// Each kernel is a launch of its own.
+	r.LaunchOverheadUS *= float64(len(parts))
+	r.Notes = append(r.Notes, job.Notes...)
+	return r, nil
+}
+
 func hostFigures(begin time.Time, threads int) *report.Host {
 	var ms runtime.MemStats
 	runtime.ReadMemStats(&ms)
 	return &report.Host{WallSeconds: time.Since(begin).Seconds(), Threads: threads, PeakMemoryBytes: int64(ms.Sys)}
 }
 
-// build makes the kernel for the machine's CPU and XCD count.
-func build(o RunOptions, m *configs.Machine) (*workloads.Built, error) {
+// build makes the job for the machine's CPU, XCD count and LDS.
+func build(o *RunOptions, m *configs.Machine) (*workloads.Job, error) {
 	cpu, err := cpuOf(m.CPU)
 	if err != nil {
 		return nil, err
 	}
-	s := workloads.Spec{M: o.M, N: o.N, K: o.K, DType: o.DType, Tile: o.Tile, Schedule: o.Schedule, MFMA: o.MFMA,
-		W: orDefault(o.Window), C: orDefault(o.Chunk), XCDs: m.Chip.XCDs, Seed: o.Seed}
-	need := 2 * (float64(o.M)*float64(o.K) + float64(o.N)*float64(o.K) + float64(o.M)*float64(o.N))
-	if room := float64(m.HBM.CapacityGB) * 1e9; need > room {
-		return nil, fmt.Errorf("gemm: the matrices of %dx%dx%d need %.0f GB and the machine has %d GB (hbm.capacity_gb)", o.M, o.N, o.K, need/1e9, m.HBM.CapacityGB)
+	options := o.kernelOptions()
+	job, err := workloads.Build(o.Kernel, workloads.Request{CPU: cpu, XCDs: m.Chip.XCDs, Seed: o.Seed, LDSBytes: m.LDS.Bytes, Options: options})
+	if err != nil {
+		return nil, err
 	}
-	return workloads.GEMM(cpu, s)
+	need := uint64(0)
+	for _, region := range job.Kernels[0].Launch.Memory.Regions() {
+		need += region.Size
+	}
+	if room := float64(m.HBM.CapacityGB) * 1e9; float64(need) > room {
+		return nil, fmt.Errorf("%s: its buffers need %.0f GB and the machine has %d GB (hbm.capacity_gb)", o.Kernel, float64(need)/1e9, m.HBM.CapacityGB)
+	}
+	return job, nil
 }
 
-// orDefault turns an absent flag into the builder's "your choice".
-func orDefault(v *int) int {
-	if v == nil {
-		return -1
+// kernelOptions are the kernel's options by name: the map, and the fields that
+// are set.
+func (o *RunOptions) kernelOptions() map[string]string {
+	out := make(map[string]string, len(o.Options))
+	for k, v := range o.Options {
+		out[k] = v
 	}
-	return *v
+	for _, f := range []struct {
+		name  string
+		value int
+	}{{"m", o.M}, {"n", o.N}, {"k", o.K}} {
+		if f.value != 0 {
+			out[f.name] = strconv.Itoa(f.value)
+		}
+	}
+	for _, f := range []struct{ name, value string }{{"tile", o.Tile}, {"schedule", o.Schedule}, {"mfma", o.MFMA}, {"dtype", o.DType}} {
+		if f.value != "" {
+			out[f.name] = f.value
+		}
+	}
+	for _, f := range []struct {
+		name  string
+		value *int
+	}{{"window", o.Window}, {"chunk", o.Chunk}} {
+		if f.value != nil {
+			out[f.name] = strconv.Itoa(*f.value)
+		}
+	}
+	return out
 }
 
 func cpuOf(name string) (isa.CPU, error) {
@@ -96,24 +147,22 @@ func cpuOf(name string) (isa.CPU, error) {
 	return 0, fmt.Errorf("sim: the machine's cpu is %q; gfx942 and gfx950 are simulated", name)
 }
 
-func verify(r *report.Run, b *workloads.Built, o RunOptions) error {
-	worst, err := b.Verify()
+func verify(r *report.Run, job *workloads.Job) error {
+	worst, err := job.Verify()
 	if err != nil {
 		return err
 	}
-	limit := verifyLimit[b.Spec.DType]
-	r.Verify = &report.Verify{Reference: "float64 on the host", Values: int64(b.Spec.M) * int64(b.Spec.N), MaxRelativeError: worst,
-		Limit: limit, Passed: worst <= limit}
+	r.Verify = &report.Verify{Reference: "float64 on the host", Values: job.Values, MaxRelativeError: worst, Limit: job.Limit, Passed: worst <= job.Limit}
 	return nil
 }
 
 // runTiming advances the machine cycle by cycle.
-func runTiming(o RunOptions, r *report.Run, machine *configs.Resolved, b *workloads.Built) error {
+func runTiming(o *RunOptions, r *report.Run, machine *configs.Resolved, job *workloads.Job, b *workloads.Built) error {
 	m := machine.Machine()
-	law := clockFor(machine, b.Spec.DType)
+	law := clockFor(machine, job.DType)
 	g, err := xcd.NewGPU(m, law.mhz, b.Launch, xcd.GPUOptions{
 		Full: o.Mode == "full", LoopStart: b.LoopStart, LoopEnd: b.LoopEnd,
-		Threads: o.Threads, ColdLLC: o.ColdLLC, Warm: warmRanges(b.Launch.Memory), Monitor: o.Monitor, Progress: o.Progress, Expected: expectedInsts(b),
+		Threads: o.Threads, ColdLLC: o.ColdLLC, Warm: warmRanges(b), Monitor: o.Monitor, Progress: o.Progress, Expected: expectedInsts(b),
 	})
 	if err != nil {
 		return &UsageError{err} // it does not fit, or an instruction has no timing class
@@ -127,14 +176,15 @@ func runTiming(o RunOptions, r *report.Run, machine *configs.Resolved, b *worklo
 }
 
 // warmRanges is what an earlier launch of the same kernel leaves in the LLC:
-// its buffers, the output last and dirty.
-func warmRanges(m *isa.Memory) []xcd.Range {
+// its buffers, the outputs last and dirty.
+func warmRanges(b *workloads.Built) []xcd.Range {
 	var in, out []xcd.Range
-	for _, r := range m.Regions() {
-		switch r.Name {
-		case "C":
+	for _, r := range b.Launch.Memory.Regions() {
+		switch {
+		case r.Name == "kernarg" || r.Name == "code":
+		case slices.Contains(b.Outputs, r.Name):
 			out = append(out, xcd.Range{Base: r.Base, Bytes: r.Size, Written: true})
-		case "A", "B":
+		default:
 			in = append(in, xcd.Range{Base: r.Base, Bytes: r.Size})
 		}
 	}

@@ -181,7 +181,7 @@ func buildGEMM(r Request) (*Job, error) {
 		if err != nil {
 			return nil, err
 		}
-		if v < 0 && f.def < 0 && v != f.def {
+		if _, given := r.Options[f.name]; given && v < 0 && f.def < 0 {
 			return nil, fmt.Errorf("gemm: --%s is %d; it must not be negative", f.name, v)
 		}
 		*f.to = v

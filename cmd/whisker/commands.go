@@ -58,10 +58,19 @@ func (c *ldsAnalyzeCmd) Run(w io.Writer) error {
 }
 
 type listCmd struct {
+	What   string `arg:"" optional:"" help:"kernels lists every kernel form with its options, registers, LDS and occupancy."`
 	Format string `default:"table" help:"table, json or csv."`
 }
 
-func (c *listCmd) Run(w io.Writer) error { return sim.ListAll(w, c.Format) }
+func (c *listCmd) Run(w io.Writer) error {
+	switch c.What {
+	case "":
+		return sim.ListAll(w, c.Format)
+	case "kernels":
+		return sim.ListKernels(w, c.Format)
+	}
+	return &sim.UsageError{Err: fmt.Errorf("unknown list %q: kernels, or nothing for everything that can be named", c.What)}
+}
 
 type versionCmd struct{}
 

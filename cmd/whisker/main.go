@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 
 	"github.com/alecthomas/kong"
 	"github.com/whisker-sim/whisker/sim"
@@ -54,7 +55,7 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(c int) { panic(exit(c)) }),
 		kong.Help(helpWithExample),
-		kong.Vars{"cpus": strconv.Itoa(runtime.NumCPU())},
+		kong.Vars{"cpus": strconv.Itoa(runtime.NumCPU()), "kernels": strings.Join(sim.KernelNames(), ", ")},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.BindTo(stdout, (*io.Writer)(nil)),
 	)

@@ -20,20 +20,11 @@ type machineFlags struct {
 }
 
 type runCmd struct {
-	Kernel string `arg:"" optional:"" help:"Kernel to run: gemm."`
+	Kernel string `arg:"" optional:"" help:"Kernel to run: ${kernels}."`
 	machineFlags
 	launchFlags
 
-	Size     *int   `group:"Kernel" placeholder:"N" help:"Set --m, --n and --k at once."`
-	M        *int   `group:"Kernel" placeholder:"N" help:"Rows of C (default 8192)."`
-	N        *int   `group:"Kernel" placeholder:"N" help:"Columns of C (default 8192)."`
-	K        *int   `group:"Kernel" placeholder:"N" help:"Inner dimension (default 8192)."`
-	Tile     string `group:"Kernel" placeholder:"MxN" help:"Workgroup tile, such as 256x256; HipKittens' own for the size unless given."`
-	Schedule string `group:"Kernel" placeholder:"NAME" help:"Wave schedule: pingpong8 or interleave4."`
-	MFMA     string `name:"mfma" group:"Kernel" placeholder:"MxNxK" help:"Matrix instruction: 16x16x16 (gfx942) or 16x16x32 (gfx950)."`
-	DType    string `name:"dtype" group:"Kernel" placeholder:"TYPE" help:"Input type: bf16 or fp16."`
-	Window   *int   `short:"W" group:"Kernel" placeholder:"W" help:"Rows of tiles in a window of the block remap; 0: no windows."`
-	Chunk    *int   `short:"C" group:"Kernel" placeholder:"C" help:"Consecutive blocks that an XCD gets in the block remap; 0: no chunks."`
+	kernelFlags
 
 	Mode             string   `default:"timing" group:"Run" help:"timing, functional (values only) or full (both)."`
 	Verify           bool     `group:"Run" help:"Compare the values with a float64 reference; needs --mode functional or full."`
@@ -61,7 +52,10 @@ func (c *runCmd) Run(w io.Writer) error {
 	case c.Suite != "":
 		return c.runSuite(w)
 	}
-	o := c.options()
+	o, err := c.options()
+	if err != nil {
+		return err
+	}
 	stop := func() {}
 	if term.IsTerminal(int(os.Stderr.Fd())) {
 		o.Progress, stop = progress(os.Stderr)
@@ -79,23 +73,13 @@ func (c *runCmd) Run(w io.Writer) error {
 	return err
 }
 
-func (c *runCmd) options() sim.RunOptions {
-	dim := func(own *int) int {
-		switch {
-		case own != nil:
-			return *own
-		case c.Size != nil:
-			return *c.Size
-		}
-		return sim.DefaultDim
-	}
+func (c *runCmd) options() (sim.RunOptions, error) {
+	kernel, err := c.kernelFlags.options(c.Kernel)
 	return sim.RunOptions{
-		Kernel: c.Kernel, Arch: c.Arch, Machine: c.Machine, Set: c.Set,
-		M: dim(c.M), N: dim(c.N), K: dim(c.K), Tile: c.Tile, Schedule: c.Schedule, MFMA: c.MFMA, DType: c.DType,
-		Window: c.Window, Chunk: c.Chunk,
+		Kernel: c.Kernel, Arch: c.Arch, Machine: c.Machine, Set: c.Set, Options: kernel,
 		Mode: c.Mode, Verify: c.Verify, Threads: c.Threads, Seed: c.Seed, LaunchOverheadUS: c.LaunchOverheadUS,
 		ColdLLC: c.ColdLLC, Monitor: c.Monitor, PerInstruction: c.PerInstruction, Notices: os.Stderr,
-	}
+	}, err
 }
 
 // progress shows a bar with a time estimate on a terminal.

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/whisker-sim/whisker/sim"
+)
+
+// kernelFlags are the options of the kernels that run by name. Which of them a
+// kernel has, and what they may be, the kernel says.
+type kernelFlags struct {
+	Size *int `group:"Kernel" placeholder:"N" help:"gemm: set --m, --n and --k at once."`
+
+	M        *int    `kernel:"m" group:"Kernel" placeholder:"N" help:"gemm: rows of C (default 8192)."`
+	N        *int    `kernel:"n" group:"Kernel" placeholder:"N" help:"gemm: columns of C (default 8192)."`
+	K        *int    `kernel:"k" group:"Kernel" placeholder:"N" help:"gemm: inner dimension (default 8192)."`
+	Tile     *string `kernel:"tile" group:"Kernel" placeholder:"MxN" help:"gemm: workgroup tile, such as 256x256; HipKittens' own for the size unless given."`
+	Schedule *string `kernel:"schedule" group:"Kernel" placeholder:"NAME" help:"Wave schedule, such as pingpong8 or interleave4 (whisker list kernels)."`
+	MFMA     *string `name:"mfma" kernel:"mfma" group:"Kernel" placeholder:"MxNxK" help:"gemm: matrix instruction, such as 16x16x16 (gfx942) or 16x16x32 (gfx950)."`
+	DType    *string `name:"dtype" kernel:"dtype" group:"Kernel" placeholder:"TYPE" help:"Input type, such as bf16 or fp16."`
+	Window   *int    `short:"W" kernel:"window" group:"Kernel" placeholder:"W" help:"Rows of tiles in a window of the block remap; 0: no windows."`
+	Chunk    *int    `short:"C" kernel:"chunk" group:"Kernel" placeholder:"C" help:"Consecutive blocks that an XCD gets in the block remap; 0: no chunks."`
+}
+
+// options are the flags that are given, by the names of the kernel's options.
+func (f *kernelFlags) options(kernel string) (map[string]string, error) {
+	out := map[string]string{}
+	if f.Size != nil {
+		if kernel != "gemm" {
+			return nil, &sim.UsageError{Err: fmt.Errorf("--size sets the three sizes of a gemm; %s has none of them", kernel)}
+		}
+		for _, dim := range []string{"m", "n", "k"} {
+			out[dim] = fmt.Sprint(*f.Size)
+		}
+	}
+	v := reflect.ValueOf(*f)
+	for i := range v.NumField() {
+		name := v.Type().Field(i).Tag.Get("kernel")
+		if name != "" && !v.Field(i).IsNil() {
+			out[name] = fmt.Sprint(v.Field(i).Elem().Interface())
+		}
+	}
+	return out, nil
+}
