@@ -58,6 +58,8 @@ type Definition struct {
 // Definitions are the kernels that can be run by name.
 var Definitions = []Definition{
 	{"gemm", "HipKittens GEMM: C = A B^T, pingpong8 (8 waves) or interleave4 (4 waves)", "whisker run gemm", gemmOptions, buildGEMM, gemmForms},
+	{"layernorm", "fused dropout, residual add and layer norm", "whisker run layernorm", layernormOptions, buildLayerNorm, layernormForms},
+	{"rotary", "rotary position embedding", "whisker run rotary", rotaryOptions, buildRotary, rotaryForms},
 }
 
 // Define finds a kernel by name.

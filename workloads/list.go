@@ -56,17 +56,23 @@ func (i *Info) occupancy() {
 	}
 	regs := roundUp(roundUp(i.VGPRs, 4)+i.AGPRs, regGranule)
 	perWG := (i.Waves + simds - 1) / simds // waves of a workgroup on one SIMD
-	byRegs := simdRegs / regs / perWG
-	bySlots := simdSlots / perWG
+	// Waves go to the SIMD with the most room: small workgroups spread evenly.
+	groups := func(perSIMD int) int {
+		if perSIMD < perWG {
+			return 0
+		}
+		return perSIMD * simds / i.Waves
+	}
+	byRegs, bySlots := groups(simdRegs/regs), groups(simdSlots)
 	byLDS := lds / roundUp(max(i.LDSBytes, 1), granule)
 	i.WorkgroupsPerCU, i.Limit = byRegs, "registers"
 	if bySlots < i.WorkgroupsPerCU {
 		i.WorkgroupsPerCU, i.Limit = bySlots, "wave slots"
 	}
-	if byLDS <= i.WorkgroupsPerCU {
+	if i.LDSBytes > 0 && byLDS <= i.WorkgroupsPerCU {
 		i.WorkgroupsPerCU, i.Limit = byLDS, "LDS"
 	}
-	i.WavesPerSIMD = i.WorkgroupsPerCU * perWG
+	i.WavesPerSIMD = min((i.WorkgroupsPerCU*i.Waves+simds-1)/simds, simdSlots)
 }
 
 func roundUp(n, to int) int { return (n + to - 1) / to * to }

@@ -165,7 +165,7 @@ func (b *Built) clusterOf(pc int) string {
 // Every LDS byte is written and read in an order that waits and barriers force,
 // whatever the timing.
 func TestNoLDSRaces(t *testing.T) {
-	for _, i := range List() {
+	for _, i := range gemmForms() {
 		m, n, _ := OneRound(i.Tile, 1)
 		b := build(t, i.CPU, Spec{M: m, N: n, K: 512, Tile: i.Tile, Schedule: i.Schedule})
 		if r := traceLDS(t, b).races(b); len(r) > 0 {
