@@ -44,6 +44,7 @@ type LLC struct {
 	queued   []llcQueued // requests of stopped slices
 	freeQ    int32
 	stats    LevelStats
+	sources  [256]SourceStats
 	touched  uint64 // keeps reads from being optimised away
 
 	announced []int32 // sets of the requests announced since the last Advance
@@ -107,6 +108,14 @@ func NewLLC(cfg LLCConfig, mem HBMConfig, client LLCClient) (*LLC, error) {
 	return l, nil
 }
 
+// SourceStats counts what one requester of the LLC found there.
+type SourceStats struct {
+	Requests, Hits uint64 // hits on lines in flight count
+}
+
+// Source returns the counts of requester src since the last reset.
+func (l *LLC) Source(src int) SourceStats { return l.sources[src] }
+
 // Stats returns the counts since the last reset.
 func (l *LLC) Stats() *LevelStats { return &l.stats }
 
@@ -122,6 +131,7 @@ func (l *LLC) HBMStats() HBMStats {
 // ResetStats clears the counts of LLC and memory.
 func (l *LLC) ResetStats() {
 	l.stats = LevelStats{}
+	l.sources = [256]SourceStats{}
 	l.hbm.stats = HBMStats{}
 	for i := range l.slices {
 		l.slices[i].server.ResetStats()
@@ -235,6 +245,7 @@ func (l *LLC) channelOf(slice int, line uint64) (int, uint64) {
 }
 
 func (l *LLC) arrive(now int64, e *event) {
+	l.sources[e.src].Requests++
 	if e.kind == llcRead {
 		l.stats.Reads++
 		l.stats.ReadBytes += uint64(l.cfg.LineBytes)
@@ -294,6 +305,7 @@ func (l *LLC) read(sl *llcSlice, row, way int, tag uint32, e *event, start int64
 		if state&lineReadable != 0 {
 			set.touch(way)
 			l.stats.ReadHits++
+			l.sources[e.src].Hits++
 			l.reply(start+l.cfg.LatencyCycles, e)
 			return true
 		}
@@ -301,6 +313,7 @@ func (l *LLC) read(sl *llcSlice, row, way int, tag uint32, e *event, start int64
 			set.touch(way)
 			l.stats.ReadHits++
 			l.stats.ReadHitsInFlight++
+			l.sources[e.src].Hits++
 			l.wait(l.mshrOf(row, state), e, start)
 			return true
 		}
@@ -347,6 +360,7 @@ func (l *LLC) write(row, way int, tag uint32, e *event, start int64) bool {
 	} else {
 		set.touch(way)
 		l.stats.WriteHits++
+		l.sources[e.src].Hits++
 	}
 	if state := set.state[way]; state&lineInFlight != 0 {
 		m := &l.mshrs[l.mshrOf(row, state)]

@@ -74,6 +74,8 @@ type CU struct {
 	loopSince               int64   // since when there is one
 	fetching                []uint8 // per instruction line: asked for
 	hook                    IssueHook
+	rec                     Recorder
+	groupEnded              func(wg int, start, end int64)
 }
 
 // IssueHook sees every issue: cycle, SIMD, slot, instruction index. It is for
@@ -229,6 +231,9 @@ func (c *CU) startWave(w *wave, g *workgroup, i int, start int64) {
 	isa.Init(c.prog.Kernel, c.prog.Launch, id, i, c.prog.Kernarg, &w.st)
 	g.waves = append(g.waves, w)
 	c.st.Waves++
+	if c.rec != nil {
+		c.rec.Wave(start, c.index(w), g.id, i)
+	}
 }
 
 // sort keeps the waves by priority, then age: the arbitration order.
@@ -295,7 +300,9 @@ func (c *CU) stepLDS(now int64) {
 		w := c.waves[d.Tag>>8]
 		if d.Fill {
 			w.vmDone[d.Tag&255] = d.At
+			c.memoryDone(d.At, d.Tag, CounterVM)
 		} else {
+			c.memoryDone(d.At, d.Tag, CounterLGKM)
 			w.lgkmDone[d.Tag&255] = d.At
 			c.st.LDSLatency.Add(uint64(d.At - w.lgkmIssued[d.Tag&255]))
 			c.st.LDSLatencySum += uint64(d.At - w.lgkmIssued[d.Tag&255])
@@ -350,8 +357,10 @@ func (c *CU) drainTCP(now int64) {
 		}
 		w := c.waves[d.Tag>>8]
 		w.vmDone[d.Tag&255] = d.At
+		c.memoryDone(d.At, d.Tag, CounterVM)
 		if p := w.flatPos[d.Tag&255]; p != notFlat {
 			w.lgkmDone[p] = d.At
+			c.memoryDone(d.At, d.Tag&^255|uint32(p), CounterLGKM)
 		}
 		c.completed(w, d.At)
 	}
@@ -365,6 +374,7 @@ func (c *CU) LineReturned(now int64, tag uint32) int64 {
 	case tag&tagSMEM != 0:
 		w := c.waves[tag>>8&0xffff]
 		w.lgkmDone[tag&255] = now + 1
+		c.memoryDone(now+1, tag&^tagSMEM, CounterLGKM)
 		c.sh.scalar.insert(w.scalarLine[tag&255])
 		c.completed(w, now+1)
 	case tag&tagFetch != 0:

@@ -61,6 +61,9 @@ func (c *CU) account(w *wave, now int64) {
 	if d := now - w.last; d > 0 {
 		c.st.Stalls[w.reason] += uint64(d)
 		c.st.Inst[w.blame].Stall[w.reason] += uint64(d)
+		if c.rec != nil {
+			c.rec.Stall(w.last, now, c.index(w), w.reason, w.blame)
+		}
 		w.last = now
 	}
 }
@@ -77,6 +80,9 @@ func (c *CU) issued(w *wave, u *uop, now, next int64, gap StallReason) {
 	c.st.IssuedCount[u.unit]++
 	if c.hook != nil {
 		c.hook(now, int(w.simd), int(w.slot), int(w.pc))
+	}
+	if c.rec != nil {
+		c.rec.Issue(now, c.index(w), w.pc)
 	}
 	w.last = now + slot
 	w.reason, w.blame = gap, w.pc
@@ -297,6 +303,10 @@ func (c *CU) issueSMEM(w *wave, u *uop, now int64) bool {
 		c.st.SMEMHits++
 		pos := w.pushLGKM()
 		w.lgkmDone[pos%lgkmRing] = now + c.spec.ScalarHitCycles
+		c.memoryIssue(w, now, CounterLGKM, pos)
+		if c.rec != nil {
+			c.rec.MemoryDone(now+c.spec.ScalarHitCycles, c.index(w), CounterLGKM, pos)
+		}
 	} else {
 		pos := w.lgkmTail % lgkmRing
 		tag := tagSMEM | (uint32(w.simd)*uint32(c.spec.WaveSlots)+uint32(w.slot))<<8 | pos
@@ -308,6 +318,7 @@ func (c *CU) issueSMEM(w *wave, u *uop, now int64) bool {
 		c.st.SMEMMisses++
 		w.pushLGKM()
 		w.scalarLine[pos] = addr
+		c.memoryIssue(w, now, CounterLGKM, pos)
 	}
 	if !c.exec(w, u) {
 		return false
@@ -336,7 +347,7 @@ func (c *CU) issueInternal(w *wave, u *uop, now int64) {
 		c.issued(w, u, now, cache.Never, StallBarrier)
 		w.atBar = true
 		w.wg.arrived++
-		c.releaseBarrier(w.wg, now)
+		c.releaseBarrier(w.wg, w, now)
 	case kindEnd:
 		c.endWave(w, u, now)
 	default:
@@ -344,7 +355,9 @@ func (c *CU) issueInternal(w *wave, u *uop, now int64) {
 	}
 }
 
-func (c *CU) releaseBarrier(g *workgroup, now int64) {
+// releaseBarrier lets the waves of a workgroup go when wave last was the one that
+// the others waited for.
+func (c *CU) releaseBarrier(g *workgroup, last *wave, now int64) {
 	if g.arrived < g.alive || g.arrived == 0 {
 		return
 	}
@@ -355,6 +368,9 @@ func (c *CU) releaseBarrier(g *workgroup, now int64) {
 		if w.wg == g && w.atBar {
 			w.atBar = false
 			c.wake(w, now+c.spec.BarrierCycles)
+			if c.rec != nil {
+				c.rec.Barrier(now, now+c.spec.BarrierCycles, c.index(last), c.index(w))
+			}
 		}
 	}
 }
@@ -374,12 +390,15 @@ func (c *CU) endWave(w *wave, u *uop, now int64) {
 	c.issued(w, u, now, cache.Never, StallDependency)
 	end := now + c.spec.IssueInterval
 	w.ended = true
+	if c.rec != nil {
+		c.rec.End(end, c.index(w))
+	}
 	g := w.wg
 	g.alive--
 	c.st.WaveCycles += uint64(end - w.start)
 	c.simds[w.simd].free |= 1 << w.slot
 	if g.alive > 0 {
-		c.releaseBarrier(g, now)
+		c.releaseBarrier(g, w, now)
 		return
 	}
 	for i, x := range c.groups {
@@ -391,6 +410,9 @@ func (c *CU) endWave(w *wave, u *uop, now int64) {
 	c.st.Workgroups++
 	c.st.WGCycles += uint64(end - g.start)
 	c.freeWG = append(c.freeWG, g)
+	if c.groupEnded != nil {
+		c.groupEnded(g.id, g.start, end)
+	}
 	c.done(end, g.id)
 }
 
@@ -431,6 +453,7 @@ func (c *CU) issueLDS(w *wave, u *uop, s *simd, now int64) bool {
 		w.epoch++
 	}
 	w.lgkmIssued[w.pushLGKM()] = now
+	c.memoryIssue(w, now, CounterLGKM, pos)
 	is := &c.st.Inst[w.pc]
 	is.Conflicts += uint64(m.conflicts)
 	is.Service += uint64(m.service)
@@ -482,7 +505,9 @@ func (c *CU) issueVMEM(w *wave, u *uop, s *simd, now int64) bool {
 	w.flatPos[pos] = notFlat
 	if u.flat {
 		w.flatPos[pos] = uint8(w.pushLGKM())
+		c.memoryIssue(w, now, CounterLGKM, uint32(w.flatPos[pos]))
 	}
+	c.memoryIssue(w, now, CounterVM, pos)
 	op.Tag = (uint32(w.simd)*uint32(c.spec.WaveSlots)+uint32(w.slot))<<8 | pos
 	op.Kind, op.Bytes = cache.MemKind(u.memKind), u.memBytes
 	c.tcp.Push(now)

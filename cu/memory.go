@@ -102,6 +102,9 @@ func (c *CU) ldsAccess(w *wave, u *uop) (*ldsCache, bool) {
 		return nil, false
 	}
 	m.seen = w.epoch + 1
+	if c.rec != nil {
+		c.rec.LDSAccess(w.pc, a, u.twoAddr, m.service, m.conflicts)
+	}
 	return m, true
 }
 

@@ -153,3 +153,6 @@ func KindOf(op string) (k Kind, addresses int, ok bool) {
 	}
 	return 0, 0, false
 }
+
+// Unit is the number of bytes that the banks arbitrate as one.
+func (k Kind) Unit() int { return facts[k].unit }

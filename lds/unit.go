@@ -126,6 +126,10 @@ type Unit struct {
 	// Stats count since NewUnit.
 	Stats Stats
 
+	// Granted, when set, is told when the banks take a request or a fill, and for
+	// how long. It must not change anything.
+	Granted func(at int64, cycles int32, tag uint32, fill bool)
+
 	spec      Spec
 	now       int64
 	bankFree  int64
@@ -356,6 +360,9 @@ func (u *Unit) grant(at int64, q int) {
 	p.lastAt = done
 	u.Stats.ServiceCycles += int64(e.req.Service)
 	u.Stats.OutCycles[q] += int64(e.req.Out)
+	if u.Granted != nil {
+		u.Granted(at, e.req.Service, e.req.Tag, false)
+	}
 	u.Done = append(u.Done, Completion{Tag: e.req.Tag, At: done})
 }
 
@@ -365,5 +372,8 @@ func (u *Unit) grantFill(at int64) {
 	u.fillN--
 	u.bankFree = at + int64(f.cycles)
 	u.Stats.FillCycles += int64(f.cycles)
+	if u.Granted != nil {
+		u.Granted(at, f.cycles, f.tag, true)
+	}
 	u.Done = append(u.Done, Completion{Tag: f.tag, At: u.bankFree, Fill: true})
 }

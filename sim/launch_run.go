@@ -91,6 +91,7 @@ func RunLaunch(o LaunchOptions) (*report.Run, error) {
 	if err := r.CheckSums(); err != nil {
 		return nil, fmt.Errorf("sim: the run does not add up, which is a fault of Whisker: %w", err)
 	}
+	o.Record.finish(r, o.PerInstruction)
 	return r, nil
 }
 
@@ -254,22 +255,31 @@ func (o *LaunchOptions) timing(r *report.Run, machine *configs.Resolved, b *work
 			cancel()
 		}
 	}
-	g, err := xcd.NewGPU(m, law.mhz, b.Launch, xcd.GPUOptions{
+	rec, err := newRecorder(o.Record, m, b.Launch.NumWorkgroups(), 0)
+	if err != nil {
+		return err
+	}
+	opts := xcd.GPUOptions{
 		Full: o.Mode == "full", LoopStart: b.LoopStart, LoopEnd: b.LoopEnd, Threads: o.Threads, ColdLLC: o.ColdLLC,
 		Warm: launchRanges(b.Launch.Memory), Monitor: o.Monitor, Notices: o.Notices, Progress: progress,
-	})
+	}
+	rec.attach(&opts, cancel)
+	g, err := xcd.NewGPU(m, law.mhz, b.Launch, opts)
 	if err != nil {
 		return &UsageError{err} // it does not fit, or an instruction has no timing class
 	}
 	res, err := g.Run(ctx)
+	if err := rec.err(); err != nil {
+		return err
+	}
 	if stopped > 0 {
 		return fmt.Errorf("kernel %s has not ended at cycle %s: --max-cycles is %s", b.Launch.Kernel.Name, report.Thousands(stopped), report.Thousands(o.MaxCycles))
 	}
 	if err != nil {
 		return err
 	}
-	collect(r, res, m, b, law, o.PerInstruction)
-	return nil
+	collect(r, res, m, b, law, o.PerInstruction || rec != nil)
+	return rec.recording(o.Record, r, res, b)
 }
 
 // launchRanges is what an earlier launch leaves in the LLC: its buffers in the

@@ -40,10 +40,11 @@ type RunOptions struct {
 	Verify           bool   // compare the values with the host reference
 	Threads          int
 	Seed             uint64
-	LaunchOverheadUS *float64 // nil: the machine file's
-	ColdLLC          bool     // start with an empty LLC instead of one that an earlier launch filled
-	Monitor          bool     // Akita's monitor
-	PerInstruction   bool     // report one row an instruction
+	LaunchOverheadUS *float64       // nil: the machine file's
+	ColdLLC          bool           // start with an empty LLC instead of one that an earlier launch filled
+	Monitor          bool           // Akita's monitor
+	PerInstruction   bool           // report one row an instruction
+	Record           *RecordOptions // nil: record nothing
 
 	// Progress, when set, is called now and then with the work that is done, all
 	// the work, both in one unit, and the simulated cycle.
@@ -105,6 +106,9 @@ func (o *RunOptions) Check() error {
 	}
 	if o.Threads < 1 || o.Threads > maxThreads {
 		return usagef("--threads is %d; it must be from 1 to %d", o.Threads, maxThreads)
+	}
+	if err := o.Record.check(o.Mode); err != nil {
+		return err
 	}
 	tile := o.Tile
 	if tile == "" {

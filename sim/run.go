@@ -48,6 +48,7 @@ func Run(o RunOptions) (*report.Run, error) {
 	if err := r.CheckSums(); err != nil {
 		return nil, fmt.Errorf("sim: the run does not add up, which is a fault of Whisker: %w", err)
 	}
+	o.Record.finish(r, o.PerInstruction)
 	return r, nil
 }
 
@@ -160,19 +161,30 @@ func verify(r *report.Run, job *workloads.Job) error {
 func runTiming(o *RunOptions, r *report.Run, machine *configs.Resolved, job *workloads.Job, b *workloads.Built) error {
 	m := machine.Machine()
 	law := clockFor(machine, job.DType)
-	g, err := xcd.NewGPU(m, law.mhz, b.Launch, xcd.GPUOptions{
-		Full: o.Mode == "full", LoopStart: b.LoopStart, LoopEnd: b.LoopEnd,
-		Threads: o.Threads, ColdLLC: o.ColdLLC, Warm: warmRanges(b), Monitor: o.Monitor, Progress: o.Progress, Expected: expectedInsts(b),
-	})
-	if err != nil {
-		return &UsageError{err} // it does not fit, or an instruction has no timing class
-	}
-	res, err := g.Run(context.Background())
+	rec, err := newRecorder(o.Record.forKernel(job, b), m, b.Launch.NumWorkgroups(), expectedInsts(b))
 	if err != nil {
 		return err
 	}
-	collect(r, res, m, b, law, o.PerInstruction)
-	return nil
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	opts := xcd.GPUOptions{
+		Full: o.Mode == "full", LoopStart: b.LoopStart, LoopEnd: b.LoopEnd,
+		Threads: o.Threads, ColdLLC: o.ColdLLC, Warm: warmRanges(b), Monitor: o.Monitor, Progress: o.Progress, Expected: expectedInsts(b),
+	}
+	rec.attach(&opts, stop)
+	g, err := xcd.NewGPU(m, law.mhz, b.Launch, opts)
+	if err != nil {
+		return &UsageError{err} // it does not fit, or an instruction has no timing class
+	}
+	res, err := g.Run(ctx)
+	if err := rec.err(); err != nil {
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	collect(r, res, m, b, law, o.PerInstruction || rec != nil)
+	return rec.recording(o.Record, r, res, b)
 }
 
 // warmRanges is what an earlier launch of the same kernel leaves in the LLC:

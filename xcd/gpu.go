@@ -26,6 +26,10 @@ type GPUOptions struct {
 	EveryCycle         bool  // step every CU in every cycle: slow, same result
 	Expected           int64 // wave instructions of the launch, for progress; 0 unknown
 	Hook               func(xcd, cu int) cu.IssueHook
+	// Record, when set, gives the recorder of a CU, nil for none.
+	Record func(xcd, cu int, p *cu.Program) cu.Recorder
+	// Ended, when set, is told of every workgroup, from the XCD's thread.
+	Ended func(xcd, cu, wg int, start, end int64)
 }
 
 // GPUResult is what a run did, all dies added up.
@@ -76,6 +80,14 @@ func NewGPU(m *configs.Machine, mhz float64, l *isa.Launch, o GPUOptions) (*GPU,
 		}
 		if o.Hook != nil {
 			c.SetHook(o.Hook(xcc, id))
+		}
+		if o.Record != nil {
+			if r := o.Record(xcc, id, prog); r != nil {
+				c.SetRecorder(r)
+			}
+		}
+		if o.Ended != nil {
+			c.SetEnded(func(wg int, start, end int64) { o.Ended(xcc, id, wg, start, end) })
 		}
 		g.cus = append(g.cus, c)
 		return c, nil

@@ -20,17 +20,19 @@ func (f *FabricStats) merge(o *FabricStats) {
 
 // MemoryStats counts the memory traffic of one kernel.
 type MemoryStats struct {
-	L2       cache.LevelStats   // all XCDs
-	L2PerXCD []cache.LevelStats // by XCD
-	Fabric   FabricStats
-	LLC      cache.LevelStats
-	HBM      cache.HBMStats
+	L2        cache.LevelStats   // all XCDs
+	L2PerXCD  []cache.LevelStats // by XCD
+	Fabric    FabricStats
+	LLC       cache.LevelStats
+	LLCPerXCD []cache.SourceStats // by XCD
+	HBM       cache.HBMStats
 }
 
 // Stats returns the counts since the last kernel began.
 func (c *Chip) Stats() MemoryStats {
 	s := MemoryStats{Fabric: c.iod.fabric, LLC: *c.iod.llc.Stats(), HBM: c.iod.llc.HBMStats()}
-	for _, x := range c.xcds {
+	for i, x := range c.xcds {
+		s.LLCPerXCD = append(s.LLCPerXCD, c.iod.llc.Source(i))
 		l := *x.l2.Stats()
 		s.L2.Merge(&l)
 		s.L2PerXCD = append(s.L2PerXCD, l)

@@ -23,6 +23,7 @@ type runCmd struct {
 	Kernel string `arg:"" optional:"" help:"Kernel to run: ${kernels}."`
 	machineFlags
 	launchFlags
+	recordFlags
 
 	kernelFlags
 
@@ -67,6 +68,9 @@ func (c *runCmd) Run(w io.Writer) error {
 			return werr
 		}
 	}
+	if err == nil && o.Record != nil {
+		err = sim.WriteOutputs(o.Record.Result, c.outputs())
+	}
 	if err == nil && r.Verify != nil && !r.Verify.Passed {
 		return fmt.Errorf("%s: values differ from the reference by %.3g, more than %g", r.Kernel, r.Verify.MaxRelativeError, r.Verify.Limit)
 	}
@@ -78,7 +82,7 @@ func (c *runCmd) options() (sim.RunOptions, error) {
 	return sim.RunOptions{
 		Kernel: c.Kernel, Arch: c.Arch, Machine: c.Machine, Set: c.Set, Options: kernel,
 		Mode: c.Mode, Verify: c.Verify, Threads: c.Threads, Seed: c.Seed, LaunchOverheadUS: c.LaunchOverheadUS,
-		ColdLLC: c.ColdLLC, Monitor: c.Monitor, PerInstruction: c.PerInstruction, Notices: os.Stderr,
+		ColdLLC: c.ColdLLC, Monitor: c.Monitor, PerInstruction: c.PerInstruction, Notices: os.Stderr, Record: c.ask(),
 	}, err
 }
 
