@@ -21,9 +21,9 @@ const module = "github.com/whisker-sim/whisker"
 // reader can stop at any level. A folder that is not here may import nothing.
 var allowed = map[string][]string{
 	"cmd":       {"sim", "report", "device"},
-	"sim":       {"workloads", "xcd", "report", "configs", "cu", "cache", "lds", "isa"},
+	"sim":       {"workloads", "xcd", "report", "configs", "cu", "cache", "lds", "isa", "swizzle"},
 	"device":    {"report", "workloads"},
-	"workloads": {"isa", "lds"},
+	"workloads": {"isa", "lds", "swizzle"},
 	"xcd":       {"cu", "cache", "configs", "isa", "lds"},
 	"cu":        {"isa", "lds", "cache"},
 	"report":    nil, // imports no model
@@ -31,6 +31,7 @@ var allowed = map[string][]string{
 	"cache":     nil,
 	"lds":       nil,
 	"isa":       nil,
+	"swizzle":   nil,
 	".":         nil,
 }
 

@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 )
 
 // Replay describes a tiled C = A B^T whose block order is replayed against LRU
@@ -24,7 +25,9 @@ type Replay struct {
 	// round starts than the one before it.
 	Stagger float64
 	Seed    uint64
-	Cold    bool // the LLC is empty at first instead of holding what a launch leaves
+	// XCDOf gives the XCD of a workgroup; nil is workgroup mod XCDs.
+	XCDOf func(wg int) int
+	Cold  bool // the LLC is empty at first instead of holding what a launch leaves
 }
 
 // Hits is what a replay counts: reads of the L2s, their hits, reads that leave
@@ -67,8 +70,8 @@ func (r *Replay) Check() error {
 	return nil
 }
 
-// Run replays a map of the grid: tiles[n] is the tile of workgroup n, which runs
-// on XCD n mod XCDs. Unless Cold, a launch before it warms the LLC.
+// Run replays a map of the grid: tiles[n] is the tile of workgroup n. An XCD
+// starts its workgroups in the order of their numbers. Unless Cold, a launch before it warms the LLC.
 func (r *Replay) Run(tiles []Tile) (Hits, error) {
 	if err := r.Check(); err != nil {
 		return Hits{}, err
@@ -88,6 +91,7 @@ func (r *Replay) Run(tiles []Tile) (Hits, error) {
 type player struct {
 	*Replay
 	tiles  []Tile
+	lists  [][]int // workgroups by XCD
 	firstB int32
 	firstC int32
 	l2     []lru
@@ -103,6 +107,14 @@ func newPlayer(r *Replay, tiles []Tile) *player {
 		p.l2 = append(p.l2, newLRU(n, r.L2Bytes))
 	}
 	p.llc = newLRU(n, r.LLCBytes)
+	p.lists = make([][]int, r.XCDs)
+	for wg := range tiles {
+		x := wg % r.XCDs
+		if r.XCDOf != nil {
+			x = r.XCDOf(wg)
+		}
+		p.lists[x] = append(p.lists[x], wg)
+	}
 	return p
 }
 
@@ -143,11 +155,14 @@ func (p *player) launch() Hits {
 	var q runners
 	for x := range p.l2 {
 		p.l2[x].clear()
-		for cu := 0; cu < p.CUsPerXCD && x+cu*p.XCDs < len(p.tiles); cu++ {
-			wg := x + cu*p.XCDs
-			q = append(q, &runner{at: float64(cu) * p.Stagger, pace: pace(), wg: wg, xcd: x, turn: wg})
-			next[x] = wg + p.XCDs
+		next[x] = min(p.CUsPerXCD, len(p.lists[x]))
+		for i, wg := range p.lists[x][:next[x]] {
+			q = append(q, &runner{at: float64(i) * p.Stagger, pace: pace(), wg: wg, xcd: x, turn: wg})
 		}
+	}
+	if p.Drift == 0 && p.Stagger == 0 {
+		p.lockstep(q, next)
+		return p.hits
 	}
 	heap.Init(&q)
 	for len(q) > 0 {
@@ -157,16 +172,44 @@ func (p *player) launch() Hits {
 		w.at += w.pace
 		if w.step == p.KSteps {
 			p.store(w)
-			if next[w.xcd] >= len(p.tiles) {
+			list := p.lists[w.xcd]
+			if next[w.xcd] == len(list) {
 				heap.Pop(&q)
 				continue
 			}
-			w.wg, w.step, w.turn, w.pace = next[w.xcd], 0, next[w.xcd], pace()
-			next[w.xcd] += p.XCDs
+			wg := list[next[w.xcd]]
+			w.wg, w.step, w.turn, w.pace = wg, 0, wg, pace()
+			next[w.xcd]++
 		}
 		heap.Fix(&q, 0)
 	}
 	return p.hits
+}
+
+// lockstep is what the queue comes to when all workgroups have one pace: rounds
+// of a workgroup a CU, in which they take each K step in the order of their
+// numbers.
+func (p *player) lockstep(q runners, next []int) {
+	for len(q) > 0 {
+		slices.SortFunc(q, func(a, b *runner) int { return a.turn - b.turn })
+		for range p.KSteps {
+			for _, w := range q {
+				p.step(w)
+				w.step++
+			}
+		}
+		kept := q[:0]
+		for _, w := range q {
+			p.store(w)
+			if list := p.lists[w.xcd]; next[w.xcd] < len(list) {
+				wg := list[next[w.xcd]]
+				next[w.xcd]++
+				w.wg, w.turn, w.step = wg, wg, 0
+				kept = append(kept, w)
+			}
+		}
+		q = kept
+	}
 }
 
 // step reads a K step's slices of A and B.

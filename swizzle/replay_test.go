@@ -54,6 +54,28 @@ func TestTable4Lockstep(t *testing.T) {
 	}
 }
 
+// Lockstep is the limit of the queue of paces: a stagger too small to reorder
+// K steps counts the same.
+func TestLockstepIsTheQueueAtOnePace(t *testing.T) {
+	for _, o := range []Order{{Kind: RowMajor}, {Kind: Remap, Window: 5, Chunk: 25}} {
+		r, tiles := table4(9216, o)
+		r.KSteps, r.LLCBytes = 24, 32<<20
+		fast, err := r.Run(tiles)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := newPlayer(&r, tiles)
+		p.Stagger = 1e-9
+		p.launch()
+		slow := p.launch()
+		// Stores of a round come one after the other here and together there,
+		// so that a few slices of the LLC differ.
+		if math.Abs(fast.L2()-slow.L2()) > 1e-3 || math.Abs(fast.LLC()-slow.LLC()) > 0.02 {
+			t.Errorf("%s: lockstep %+v, queue %+v", o, fast, slow)
+		}
+	}
+}
+
 // Drift takes the workgroups of an XCD apart, and with them the sharing that the
 // order arranges; the same seed gives the same counts.
 func TestDriftLosesSharing(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/whisker-sim/whisker/isa"
 	"github.com/whisker-sim/whisker/isa/emu"
+	"github.com/whisker-sim/whisker/swizzle"
 )
 
 // runGroups runs every workgroup for values, with the check that waits and
@@ -38,6 +39,19 @@ const (
 	fp16Limit = 0x1p-11 * 1.01
 )
 
+// Every block order computes the product: each tile is some workgroup's.
+func TestEveryOrderComputes(t *testing.T) {
+	for _, k := range swizzle.Kinds {
+		s := Spec{M: 640, N: 384, K: 256, Tile: "128x128", Order: string(k), W: -1, C: -1, XCDs: 3, Seed: 7}
+		if k.Windowed() {
+			s.W = 2
+		}
+		if e := check(t, isa.GFX950, s); e > bf16Limit {
+			t.Errorf("%s: error %g of at most %g", k, e, bf16Limit)
+		}
+	}
+}
+
 // Every form computes the product, over several workgroups and a remap whose
 // divisors are no powers of two.
 func TestEveryFormComputes(t *testing.T) {
@@ -46,7 +60,7 @@ func TestEveryFormComputes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := Spec{M: m, N: n, K: 256, Tile: i.Tile, Schedule: i.Schedule, W: 3, C: 1, XCDs: 3, Seed: 7}
+		s := Spec{M: m, N: n, K: 256, Tile: i.Tile, Schedule: i.Schedule, W: 2, C: 1, XCDs: 3, Seed: 7}
 		if e := check(t, i.CPU, s); e > bf16Limit {
 			t.Errorf("%s %s %s: error %g", i.CPU, i.Schedule, i.Tile, e)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/whisker-sim/whisker/isa"
+	"github.com/whisker-sim/whisker/swizzle"
 )
 
 // Built is a kernel ready to launch, with what a report says about it.
@@ -93,7 +94,14 @@ func newGemm(p *plan) *gemm {
 	g.ln = b.lanes()
 	g.t, g.s = b.VGPR(2), b.SGPR(4)
 	g.row, g.col, g.stride = b.SGPR(1), b.SGPR(1), b.SGPR(1)
-	b.remap(g.row, g.col, wg, g.s, p.nM, p.nN, p.W, p.C, p.XCDs)
+	grid, order := swizzle.Grid{Rows: p.nM, Cols: p.nN}, swizzle.Order{Kind: p.kind, Window: p.W, Chunk: p.C, XCDs: p.XCDs}
+	var table Val
+	if p.kind == swizzle.Hilbert {
+		table = b.SGPR(2)
+		b.SLoad(table, kernarg, 24)
+		b.WaitLGKM(0)
+	}
+	b.blockOrder(g.row, g.col, wg, g.s, grid, order, table)
 	b.SMov(g.stride, Imm(p.K*2))
 	g.srdA, g.srdB = b.SGPR(4), b.SGPR(4)
 	b.WaitLGKM(0)
@@ -182,6 +190,15 @@ func (g *gemm) finish() (*Built, error) {
 	bt.Launch.Workgroups = [3]int{p.nM * p.nN, 1, 1}
 	for _, ptr := range []uint64{d.a, d.b, d.c} {
 		bt.Launch.Kernarg = binary.LittleEndian.AppendUint64(bt.Launch.Kernarg, ptr)
+	}
+	if p.kind == swizzle.Hilbert {
+		tiles, err := swizzle.Order{Kind: p.kind, XCDs: 1}.Map(swizzle.Grid{Rows: p.nM, Cols: p.nN})
+		if err != nil {
+			return nil, fmt.Errorf("gemm: %w", err)
+		}
+		table := mem.Alloc("order", uint64(4*len(tiles)))
+		mem.Write(table, orderTable(tiles))
+		bt.Launch.Kernarg = binary.LittleEndian.AppendUint64(bt.Launch.Kernarg, table)
 	}
 	bt.FillInputs, bt.Verify, bt.Outputs = d.fill, d.verify, []string{"C"}
 	return bt, nil

@@ -173,7 +173,7 @@ var verifyLimit = map[string]float64{"bf16": 1e-2, "fp16": 2e-3}
 
 // buildGEMM is the GEMM's Definition.Build.
 func buildGEMM(r Request) (*Job, error) {
-	s := Spec{DType: r.Options["dtype"], Tile: r.Options["tile"], Schedule: r.Options["schedule"], MFMA: r.Options["mfma"], XCDs: r.XCDs, Seed: r.Seed}
+	s := Spec{DType: r.Options["dtype"], Tile: r.Options["tile"], Schedule: r.Options["schedule"], MFMA: r.Options["mfma"], Order: r.Options["order"], XCDs: r.XCDs, Seed: r.Seed}
 	for _, f := range []struct {
 		name string
 		to   *int
@@ -205,7 +205,7 @@ func (b *Built) job() *Job {
 		value any
 	}{
 		{"m", s.M}, {"n", s.N}, {"k", s.K}, {"tile", fmt.Sprintf("%dx%dx%d", b.TileM, b.TileN, b.KTile)}, {"schedule", s.Schedule},
-		{"mfma", s.MFMA}, {"dtype", s.DType}, {"window", s.W}, {"chunk", s.C},
+		{"mfma", s.MFMA}, {"dtype", s.DType}, {"order", s.Order}, {"window", s.W}, {"chunk", s.C},
 	} {
 		j.Settings = append(j.Settings, Setting{o.name, fmt.Sprint(o.value)})
 	}

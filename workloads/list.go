@@ -2,8 +2,10 @@ package workloads
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/whisker-sim/whisker/isa"
+	"github.com/whisker-sim/whisker/swizzle"
 )
 
 // Option is one parameter of a kernel, as its help shows it.
@@ -87,6 +89,7 @@ func gemmOptions() []Option {
 		{"tile", "by size", "256x256, 128x128; interleave4 also 256x128, 128x64, 64x256", "rows x columns of C per workgroup"},
 		{"schedule", PingPong8, PingPong8 + ", " + Interleave4 + " (gfx950)", "how waves overlap memory and matrix work"},
 		{"mfma", "the schedule's own", "16x16x32 (gfx950), 16x16x16 (gfx942)", "matrix instruction"},
+		{"order", "remap", strings.Join(swizzle.Names(), ", "), "order in which workgroups walk the tiles"},
 		{"window", "by size", "0 = row by row", "rows of tiles walked together (W)"},
 		{"chunk", "by size", "0 = as dispatched", "consecutive tiles per XCD (C)"},
 	}

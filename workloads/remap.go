@@ -1,29 +1,57 @@
 package workloads
 
 import (
+	"encoding/binary"
 	"math/bits"
 
 	"github.com/whisker-sim/whisker/isa"
+	"github.com/whisker-sim/whisker/swizzle"
 )
 
-// Remap is the block remap for chiplets: the tile (row, col) of the nM x nN
-// grid that workgroup wg computes. Workgroup n runs on XCD n mod xcds, so runs
-// of chunk consecutive tiles are given to one XCD, and tiles are walked in
-// windows of window rows so that the tiles in flight form a compact rectangle
-// (HipKittens, Algorithm 1). chunk 0 leaves the order of XCDs alone, and window
-// 0 walks row by row. Workgroups past the last whole round of chunks keep their
-// place.
-func Remap(wg, numWG, nM, nN, window, chunk, xcds int) (row, col int) {
-	if round := xcds * chunk; chunk > 0 && wg < numWG/round*round {
-		x, l := wg%xcds, wg/xcds
-		wg = l/chunk*round + x*chunk + l%chunk
+// blockOrder emits the tile that workgroup wg computes in order o of grid g, all
+// parameters immediates. row and col receive it; t is scratch of four registers.
+// A Hilbert curve has no closed form: table is then the address of the map, an
+// SGPR pair that is loaded by now, with a dword (row << 16 | col) a workgroup.
+func (b *Builder) blockOrder(row, col, wg, t Val, g swizzle.Grid, o swizzle.Order, table Val) {
+	n := g.Tiles()
+	t0, t1, id := t.At(0, 1), t.At(1, 1), t.At(3, 1)
+	switch o.Kind {
+	case swizzle.Hilbert:
+		b.SMulAdd64(t.At(2, 2), table, wg, Imm(4), t)
+		b.SLoad(row, t.At(2, 2), 0)
+		b.WaitLGKM(0)
+		b.SOP2(isa.S_AND_B32, col, row, Imm(0xffff))
+		b.SOP2(isa.S_LSHR_B32, row, row, Imm(16))
+	case swizzle.FullRange, swizzle.Contiguous:
+		b.divMod(t0, t1, wg, o.XCDs, n) // t0 = place on the XCD, t1 = XCD
+		b.SMul(id, t1, Imm((n+o.XCDs-1)/o.XCDs))
+		b.SAdd(id, id, t0)
+		if tall := swizzle.Tall(n, o.XCDs); tall < o.XCDs {
+			// XCDs past the remainder have a tile less each.
+			b.SOP2(isa.S_SUB_I32, t1, t1, Imm(tall))
+			b.SOP2(isa.S_MAX_I32, t1, t1, Imm(0))
+			b.SOP2(isa.S_SUB_U32, id, id, t1)
+		}
+		b.SMov(row, id)
+		b.remap(row, col, row, t, g.Rows, g.Cols, o.Window, 0, o.XCDs)
+	case swizzle.RowMajor:
+		b.remap(row, col, wg, t, g.Rows, g.Cols, 1, 0, o.XCDs)
+	case swizzle.ColumnMajor:
+		b.remap(row, col, wg, t, g.Rows, g.Cols, g.Rows, 0, o.XCDs)
+	case swizzle.Grouped:
+		b.remap(row, col, wg, t, g.Rows, g.Cols, o.Window, 0, o.XCDs)
+	default:
+		b.remap(row, col, wg, t, g.Rows, g.Cols, o.Window, o.Chunk, o.XCDs)
 	}
-	window = max(window, 1)
-	g := wg / (window * nN)
-	first := g * window
-	h := min(nM-first, window)
-	rem := wg % (window * nN)
-	return first + rem%h, rem / h
+}
+
+// orderTable is the map that blockOrder reads where the order has no closed form.
+func orderTable(tiles []swizzle.Tile) []byte {
+	var s []byte
+	for _, t := range tiles {
+		s = binary.LittleEndian.AppendUint32(s, uint32(t.Row)<<16|uint32(t.Col))
+	}
+	return s
 }
 
 // magic returns m and s such that for all n < limit, n/d is the high half of
@@ -53,8 +81,9 @@ func (b *Builder) divMod(q, r, n Val, d, limit int) {
 	b.SOP2(isa.S_SUB_U32, r, n, r)
 }
 
-// remap emits Remap for the workgroup id in wg, with every parameter an
-// immediate. row and col receive the tile; t is scratch of four registers.
+// remap emits Algorithm 1 (swizzle.Remap) for the workgroup id in wg, with every
+// parameter an immediate: chunk 0 leaves the order of XCDs alone, and window 0
+// walks row by row. row and col receive the tile; t is scratch of four registers.
 func (b *Builder) remap(row, col, wg, t Val, nM, nN, window, chunk, xcds int) {
 	n := nM * nN
 	t0, t1, t2, id := t.At(0, 1), t.At(1, 1), t.At(2, 1), t.At(3, 1)

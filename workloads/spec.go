@@ -2,10 +2,12 @@ package workloads
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/whisker-sim/whisker/isa"
+	"github.com/whisker-sim/whisker/swizzle"
 )
 
 // Spec says which GEMM to build: C = A * B^T with A MxK, B NxK and C MxN, all
@@ -16,6 +18,7 @@ type Spec struct {
 	Tile     string // "256x256", "128x128", ...; "" chooses by size
 	Schedule string // "pingpong8" (default) or "interleave4"
 	MFMA     string // matrix instruction; "" is the schedule's own
+	Order    string // block order, one of swizzle.Names; "" is remap
 	W, C     int    // chiplet window and chunk in tiles; -1 is the kernel's default, 0 none
 	XCDs     int    // XCDs that workgroups go around; 0 is 8
 	LDSBytes int    // LDS to request; 0 is what the original requests
@@ -43,6 +46,7 @@ type plan struct {
 	cpu    isa.CPU
 	tm, tn int // tile
 	nM, nN int // grid in tiles
+	kind   swizzle.Kind
 	fp16   bool
 	mfma   isa.Op
 	broken bool // without the swizzle on the read side
@@ -163,8 +167,9 @@ func (p *plan) sizes() error {
 	return nil
 }
 
-// order settles the block remap: W and C by the table of sizes in HipKittens
-// where the caller leaves them at -1.
+// order settles the block order: W and C by the table of sizes in HipKittens
+// where the caller leaves them at -1, as far as the grid allows. Sizes that the
+// caller gives must fit the grid.
 func (p *plan) order() error {
 	if p.XCDs == 0 {
 		p.XCDs = 8
@@ -172,15 +177,39 @@ func (p *plan) order() error {
 	if p.XCDs < 0 || p.W < -1 || p.C < -1 {
 		return fmt.Errorf("gemm: window %d, chunk %d, %d XCDs: none may be negative (-1 is the default of window and chunk)", p.W, p.C, p.XCDs)
 	}
+	if p.Order == "" {
+		p.Order = string(swizzle.Remap)
+	}
+	p.kind = swizzle.Kind(p.Order)
+	tiles := p.nM * p.nN
+	switch {
+	case !slices.Contains(swizzle.Kinds, p.kind):
+		return fmt.Errorf("gemm: unknown block order %q; there are %s", p.Order, strings.Join(swizzle.Names(), ", "))
+	case p.W > 0 && !p.kind.Windowed():
+		return fmt.Errorf("gemm: block order %s has no window", p.kind)
+	case p.C > 0 && p.kind != swizzle.Remap:
+		return fmt.Errorf("gemm: block order %s has no chunk", p.kind)
+	case p.W > p.nM:
+		return fmt.Errorf("gemm: window W is %d, and the grid has %d rows of tiles", p.W, p.nM)
+	case p.C > tiles:
+		return fmt.Errorf("gemm: chunk C is %d, and the grid has %d tiles", p.C, tiles)
+	case p.kind == swizzle.FullRange && tiles%p.XCDs != 0:
+		return fmt.Errorf("gemm: the full-range order of %d tiles is no bijection: the %d XCDs do not divide it; use the contiguous order", tiles, p.XCDs)
+	case p.kind == swizzle.Hilbert && max(p.nM, p.nN) > 1<<16:
+		return fmt.Errorf("gemm: a Hilbert order of %dx%d tiles: at most %d a side", p.nM, p.nN, 1<<16)
+	}
 	w, c := defaultOrder(p)
 	if p.W == -1 {
-		p.W = w
+		p.W = min(w, p.nM)
 	}
 	if p.C == -1 {
-		p.C = c
+		p.C = min(c, tiles)
 	}
-	if p.C > p.nM*p.nN {
-		p.C = p.nM * p.nN
+	if !p.kind.Windowed() {
+		p.W = 0
+	}
+	if p.kind != swizzle.Remap {
+		p.C = 0
 	}
 	return nil
 }

@@ -20,6 +20,7 @@ type cli struct {
 	Run     runCmd     `cmd:"" help:"Simulate a kernel." example:"whisker run gemm --size 4096"`
 	Config  configCmd  `cmd:"" help:"List, show and compare machines." example:"whisker config diff mi355x mi300x"`
 	LDS     ldsCmd     `cmd:"" name:"lds" help:"Explain LDS accesses." example:"whisker lds analyze --op ds_read_b128 --layout st_16x32"`
+	Swizzle swizzleCmd `cmd:"" help:"Show, estimate and tune block orders." example:"whisker swizzle show --grid 48x36 -W 5 -C 25"`
 	ISA     isaCmd     `cmd:"" name:"isa" help:"Disassemble, assemble and list instructions." example:"whisker isa disasm kernel.co"`
 	List    listCmd    `cmd:"" help:"List kernels, machines and the words that flags take." example:"whisker list"`
 	Version versionCmd `cmd:"" help:"Print the version." example:"whisker version"`
