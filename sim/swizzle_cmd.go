@@ -27,6 +27,9 @@ type SwizzleOptions struct {
 	Window, Chunk *int   // nil: the order's own
 }
 
+// sizeLimit bounds M, N and K; every published size is far below.
+const sizeLimit = 1 << 20
+
 // elementBits and the K step of a data type: a step is a line of 128 bytes a
 // row, or as much of it as a 6 or 4 bit type fills.
 var elementBits = map[string]struct{ bits, step int }{
@@ -63,8 +66,8 @@ func (o *SwizzleOptions) resolve() (*blocks, error) {
 			flag  string
 			value int
 		}{{"--m", o.M}, {"--n", o.N}} {
-			if v.value < 1 || v.value > maxDim {
-				return nil, usagef("%s is %d; it must be from 1 to %d", v.flag, v.value, maxDim)
+			if v.value < 1 || v.value > sizeLimit {
+				return nil, usagef("%s is %d; it must be from 1 to %d", v.flag, v.value, sizeLimit)
 			}
 		}
 		b.grid = swizzle.Grid{Rows: (o.M + b.tileM - 1) / b.tileM, Cols: (o.N + b.tileN - 1) / b.tileN}

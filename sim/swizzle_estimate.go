@@ -15,11 +15,14 @@ import (
 // EstimateOptions is a replay of a block order.
 type EstimateOptions struct {
 	SwizzleOptions
-	Table4  bool    // the six rows of Table 4 instead of one order
-	Drift   float64 // spread of the workgroups' pace in the drifting replay
-	Stagger float64 // K steps between the starts of an XCD's workgroups, likewise
-	ColdLLC bool
-	Seed    uint64
+	Table4   bool    // the six rows of Table 4 instead of one order
+	Drift    float64 // spread of the workgroups' pace in the drifting replay
+	Stagger  float64 // K steps between the starts of an XCD's workgroups, likewise
+	ColdLLC  bool
+	Seed     uint64
+	Simulate bool // run the cycle model too
+	Threads  int
+	Progress func(done, total, cycle int64) // of the cycle model
 }
 
 // Estimate is one order's row of SwizzleEstimate and SwizzleTune.
@@ -34,6 +37,7 @@ type Estimate struct {
 	Chunk    int        `json:"chunk"`
 	Lockstep *HitRates  `json:"lockstep,omitempty"`
 	Drifting *HitRates  `json:"drifting,omitempty"`
+	Cycle    *HitRates  `json:"cycle,omitempty"` // by the cycle model
 	Paper    *HitRates  `json:"paper,omitempty"` // as published
 	Traffic  *Transfers `json:"traffic,omitempty"`
 	Seconds  float64    `json:"seconds"` // of the host, for the replays
@@ -66,8 +70,8 @@ func (o *EstimateOptions) replay(b *blocks) (swizzle.Replay, error) {
 		return swizzle.Replay{}, err
 	}
 	e, m := elementBits[o.DType], b.machine
-	if o.K < 1 || o.K > maxDim {
-		return swizzle.Replay{}, usagef("--k is %d; it must be from 1 to %d", o.K, maxDim)
+	if o.K < 1 || o.K > sizeLimit {
+		return swizzle.Replay{}, usagef("--k is %d; it must be from 1 to %d", o.K, sizeLimit)
 	}
 	bits := int64(e.step * e.bits / 8)
 	r := swizzle.Replay{
@@ -158,12 +162,15 @@ func SwizzleEstimate(w io.Writer, o EstimateOptions, format string) error {
 		return err
 	}
 	t := report.Table{Header: []string{"size", "tile", "order", "lockstep L2", "LLC", "drifting L2", "LLC"}, Left: []int{1, 2}}
+	if o.Simulate {
+		t.Header = append(t.Header, "cycle model L2", "LLC")
+	}
 	if o.Table4 {
 		t.Header = append(t.Header, "paper L2", "LLC")
 	}
 	for _, e := range rows {
 		cells := []any{fmt.Sprintf("%dx%dx%d", e.M, e.N, e.K), e.Tile, orderName(e)}
-		for _, h := range []*HitRates{e.Lockstep, e.Drifting, e.Paper} {
+		for _, h := range []*HitRates{e.Lockstep, e.Drifting, e.Cycle, e.Paper} {
 			if h != nil {
 				cells = append(cells, percent(h.L2), percent(h.LLC))
 			}
@@ -184,6 +191,9 @@ func (o EstimateOptions) estimates() ([]*Estimate, error) {
 	var rows []*Estimate
 	each := func(o EstimateOptions) (*Estimate, error) {
 		e, err := o.estimate()
+		if err == nil && o.Simulate {
+			e.Cycle, err = o.cycle()
+		}
 		rows = append(rows, e)
 		return e, err
 	}
@@ -207,6 +217,17 @@ func (o EstimateOptions) estimates() ([]*Estimate, error) {
 		e.Paper = &HitRates{r.l2 / 100, r.llc / 100, r.bandwidth}
 	}
 	return rows, nil
+}
+
+// cycle runs the cycle model on the order.
+func (o *EstimateOptions) cycle() (*HitRates, error) {
+	r, err := Run(RunOptions{Kernel: "gemm", Arch: o.Arch, Machine: o.Machine, Set: o.Set, M: o.M, N: o.N, K: o.K, Tile: o.Tile, DType: o.DType,
+		Options: map[string]string{"order": o.Order}, Window: o.Window, Chunk: o.Chunk, Mode: "timing", Threads: o.Threads, Seed: 1,
+		ColdLLC: o.ColdLLC, Progress: o.Progress})
+	if err != nil {
+		return nil, err
+	}
+	return &HitRates{r.L2.HitRate, r.LLC.HitRate, equation1(r.L2.HitRate, r.LLC.HitRate)}, nil
 }
 
 // SwizzleTune writes windows and chunks, those first that leave the least for

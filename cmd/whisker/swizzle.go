@@ -2,8 +2,10 @@ package main
 
 import (
 	"io"
+	"os"
 
 	"github.com/whisker-sim/whisker/sim"
+	"golang.org/x/term"
 )
 
 type swizzleCmd struct {
@@ -52,17 +54,24 @@ type swizzleEstimateCmd struct {
 	machineFlags
 	orderFlags
 	gemmFlags
-	Table4  bool    `name:"table4" help:"Estimate the six rows of HipKittens' Table 4."`
-	Drift   float64 `default:"0.01" help:"Spread of the workgroups' pace in the drifting replay, as a fraction."`
-	Stagger float64 `help:"How many K steps each workgroup of an XCD starts after the one before it, in the drifting replay."`
-	ColdLLC bool    `name:"cold-llc" help:"Start with an empty LLC."`
-	Seed    uint64  `default:"1" help:"Seed of the workgroups' pace."`
-	Format  string  `default:"table" help:"table, json or csv."`
+	Table4   bool    `name:"table4" help:"Estimate the six rows of HipKittens' Table 4."`
+	Drift    float64 `default:"0.01" help:"Spread of the workgroups' pace in the drifting replay, as a fraction."`
+	Stagger  float64 `help:"How many K steps each workgroup of an XCD starts after the one before it, in the drifting replay."`
+	ColdLLC  bool    `name:"cold-llc" help:"Start with an empty LLC."`
+	Seed     uint64  `default:"1" help:"Seed of the workgroups' pace."`
+	Simulate bool    `help:"Run the cycle model too and print its hit rates beside (minutes)."`
+	Threads  int     `default:"${cpus}" help:"Threads that simulate; the result is the same on any number."`
+	Format   string  `default:"table" help:"table, json or csv."`
 }
 
 func (c *swizzleEstimateCmd) Run(w io.Writer) error {
 	o := sim.EstimateOptions{SwizzleOptions: c.machineFlags.swizzle(c.gemmFlags), Table4: c.Table4, Drift: c.Drift, Stagger: c.Stagger,
-		ColdLLC: c.ColdLLC, Seed: c.Seed}
+		ColdLLC: c.ColdLLC, Simulate: c.Simulate, Threads: c.Threads, Seed: c.Seed}
+	stop := func() {}
+	if c.Simulate && term.IsTerminal(int(os.Stderr.Fd())) {
+		o.Progress, stop = progress(os.Stderr)
+	}
+	defer func() { stop() }()
 	o.Order, o.Window, o.Chunk = c.Order, c.Window, c.Chunk
 	return sim.SwizzleEstimate(w, o, c.Format)
 }
