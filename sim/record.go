@@ -202,7 +202,7 @@ func (r *recorder) recording(ask *RecordOptions, run *report.Run, res *xcd.GPURe
 	}
 	rec := &timeline.Recording{Run: run, Window: r.window, Interval: int(m.CU.IssueIntervalCycles), SIMDs: m.CU.SIMDs, Slots: m.CU.WaveSlotsPerSIMD,
 		End: min(res.Timing.Cycles, r.window.To), Insts: r.insts(b), Groups: r.groups}
-	rec.Grid = grid(b, rec.Groups, m.Chip.XCDs)
+	rec.Grid = grid(b, rec.Groups)
 	seen := map[int32]bool{}
 	for _, x := range r.builders {
 		for _, a := range x.Accesses() {
@@ -247,16 +247,12 @@ func (r *recorder) insts(b *workloads.Built) []timeline.Inst {
 
 // grid gives every workgroup its tile. Kernels without an output of tiles are
 // shown by workgroup number.
-func grid(b *workloads.Built, groups []timeline.Group, xcds int) timeline.Grid {
-	s := b.Spec
-	if b.TileM > 0 && s.M > 0 {
-		rows, cols := (s.M+b.TileM-1)/b.TileM, (s.N+b.TileN-1)/b.TileN
-		if rows*cols == len(groups) {
-			for i := range groups {
-				groups[i].Row, groups[i].Col = workloads.Remap(i, len(groups), rows, cols, s.W, s.C, xcds)
-			}
-			return timeline.Grid{Rows: rows, Cols: cols, Window: s.W, Chunk: s.C, Tiled: true}
+func grid(b *workloads.Built, groups []timeline.Group) timeline.Grid {
+	if tiles := b.Tiles(); len(tiles) > 0 && len(tiles) == len(groups) {
+		for i, t := range tiles {
+			groups[i].Row, groups[i].Col = t.Row, t.Col
 		}
+		return timeline.Grid{Rows: b.GridM, Cols: b.GridN, Window: b.Spec.W, Chunk: b.Spec.C, Tiled: true}
 	}
 	cols := max(b.Launch.Workgroups[0], 1)
 	for i := range groups {

@@ -45,6 +45,26 @@ func (b *Builder) blockOrder(row, col, wg, t Val, g swizzle.Grid, o swizzle.Orde
 	}
 }
 
+// Tiles returns the tile of every workgroup of a kernel with a grid of tiles, nil
+// of any other.
+func (b *Built) Tiles() []swizzle.Tile {
+	g := swizzle.Grid{Rows: b.GridM, Cols: b.GridN}
+	o := swizzle.Order{Kind: swizzle.Kind(b.Spec.Order), Window: b.Spec.W, Chunk: b.Spec.C, XCDs: max(1, b.Spec.XCDs)}
+	if o.Kind == swizzle.Hilbert && g.Tiles() > 0 {
+		o.XCDs = 1 // which the curve does not depend on
+		tiles, err := o.Map(g)
+		if err != nil {
+			return nil
+		}
+		return tiles
+	}
+	var tiles []swizzle.Tile
+	for wg := range g.Tiles() {
+		tiles = append(tiles, o.Place(wg, g))
+	}
+	return tiles
+}
+
 // orderTable is the map that blockOrder reads where the order has no closed form.
 func orderTable(tiles []swizzle.Tile) []byte {
 	var s []byte
