@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/whisker-sim/whisker/isa"
+	"github.com/whisker-sim/whisker/swizzle"
 )
 
 // Job is one measurement: the kernels that one launch of an operation runs, in
@@ -205,9 +206,12 @@ func (b *Built) job() *Job {
 		value any
 	}{
 		{"m", s.M}, {"n", s.N}, {"k", s.K}, {"tile", fmt.Sprintf("%dx%dx%d", b.TileM, b.TileN, b.KTile)}, {"schedule", s.Schedule},
-		{"mfma", s.MFMA}, {"dtype", s.DType}, {"order", s.Order}, {"window", s.W}, {"chunk", s.C},
+		{"mfma", s.MFMA}, {"dtype", s.DType}, {"window", s.W}, {"chunk", s.C},
 	} {
 		j.Settings = append(j.Settings, Setting{o.name, fmt.Sprint(o.value)})
+	}
+	if s.Order != string(swizzle.Remap) {
+		j.Settings = append(j.Settings, Setting{"order", s.Order})
 	}
 	return j
 }
