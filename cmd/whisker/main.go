@@ -17,13 +17,14 @@ import (
 
 // cli is the command line. The example tag is what a command's help starts with.
 type cli struct {
-	Run     runCmd     `cmd:"" help:"Simulate a kernel." example:"whisker run gemm --size 4096"`
-	Config  configCmd  `cmd:"" help:"List, show and compare machines." example:"whisker config diff mi355x mi300x"`
-	LDS     ldsCmd     `cmd:"" name:"lds" help:"Explain LDS accesses." example:"whisker lds analyze --op ds_read_b128 --layout st_16x32"`
-	Swizzle swizzleCmd `cmd:"" help:"Show, estimate and tune block orders." example:"whisker swizzle show --grid 48x36 -W 5 -C 25"`
-	ISA     isaCmd     `cmd:"" name:"isa" help:"Disassemble, assemble and list instructions." example:"whisker isa disasm kernel.co"`
-	List    listCmd    `cmd:"" help:"List kernels, machines and the words that flags take." example:"whisker list"`
-	Version versionCmd `cmd:"" help:"Print the version." example:"whisker version"`
+	Run       runCmd       `cmd:"" help:"Simulate a kernel." example:"whisker run gemm --size 4096"`
+	Config    configCmd    `cmd:"" help:"List, show and compare machines." example:"whisker config diff mi355x mi300x"`
+	LDS       ldsCmd       `cmd:"" name:"lds" help:"Explain LDS accesses." example:"whisker lds analyze --op ds_read_b128 --layout st_16x32"`
+	Reproduce reproduceCmd `cmd:"" help:"Simulate a published table, paper beside simulated." example:"whisker reproduce table4 --format json"`
+	Swizzle   swizzleCmd   `cmd:"" help:"Show, estimate and tune block orders." example:"whisker swizzle show --grid 48x36 -W 5 -C 25"`
+	ISA       isaCmd       `cmd:"" name:"isa" help:"Disassemble, assemble and list instructions." example:"whisker isa disasm kernel.co"`
+	List      listCmd      `cmd:"" help:"List kernels, machines and the words that flags take." example:"whisker list"`
+	Version   versionCmd   `cmd:"" help:"Print the version." example:"whisker version"`
 }
 
 // Exit codes.
@@ -56,7 +57,7 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(c int) { panic(exit(c)) }),
 		kong.Help(helpWithExample),
-		kong.Vars{"cpus": strconv.Itoa(runtime.NumCPU()), "kernels": strings.Join(sim.KernelNames(), ", ")},
+		kong.Vars{"cpus": strconv.Itoa(runtime.NumCPU()), "kernels": strings.Join(sim.KernelNames(), ", "), "tables": strings.Join(sim.ReproduceTables(), ", ")},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.BindTo(stdout, (*io.Writer)(nil)),
 	)

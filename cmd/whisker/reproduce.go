@@ -1,0 +1,45 @@
+package main
+
+import (
+	"io"
+	"os"
+
+	"github.com/whisker-sim/whisker/sim"
+	"golang.org/x/term"
+)
+
+type reproduceCmd struct {
+	Table   string   `arg:"" help:"Published table: ${tables}."`
+	Quick   bool     `help:"Sample: end within two minutes, with the sample's own error printed."`
+	Machine string   `placeholder:"FILE" help:"Machine or machine file; the table's own unless given."`
+	Set     []string `sep:"none" placeholder:"KEY=VALUE" help:"Override a value of the machine; may be repeated."`
+	Threads int      `default:"${cpus}" help:"Threads that simulate; the result is the same on any number."`
+	Out     string   `default:"out" placeholder:"DIR" help:"Folder for the CSV file and the pictures; empty writes none."`
+	Format  string   `default:"table" help:"table, json (a list of rows) or csv."`
+}
+
+func (c *reproduceCmd) Run(w io.Writer) error {
+	o := sim.ReproduceOptions{Table: c.Table, Quick: c.Quick, Machine: c.Machine, Set: c.Set, Threads: c.Threads, Out: c.Out}
+	stop := func() {}
+	if term.IsTerminal(int(os.Stderr.Fd())) {
+		o.Progress, stop = rowProgress(os.Stderr)
+	}
+	defer func() { stop() }()
+	return sim.Reproduce(w, o, c.Format)
+}
+
+// rowProgress is progress for a run of many rows: each has its own bar.
+func rowProgress(w io.Writer) (update func(row string, done, total, cycle int64), stop func()) {
+	var now string
+	inner, end := func(done, total, cycle int64) {}, func() {}
+	update = func(row string, done, total, cycle int64) {
+		if row != now {
+			end()
+			io.WriteString(w, row+"\n")
+			inner, end = progress(w)
+			now = row
+		}
+		inner(done, total, cycle)
+	}
+	return update, func() { end() }
+}
