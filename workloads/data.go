@@ -16,8 +16,11 @@ type gemmData struct {
 	a, b, c uint64 // addresses
 	m, n, k int
 	fp16    bool
-	seed    uint64
-	filled  bool
+	low     *lowFormat // of A and B; nil when they have the type of C
+
+	rowBytes int // of A and of B
+	seed     uint64
+	filled   bool
 }
 
 // maxMACs bounds the work of a full check; beyond it a sample of rows of C is
@@ -33,10 +36,17 @@ func (d *gemmData) fill() {
 
 func (d *gemmData) random(addr uint64, rows int, stream uint64) {
 	rng := rand.New(rand.NewPCG(d.seed, stream))
-	row := make([]byte, 2*d.k)
+	row := make([]byte, d.rowBytes)
 	for r := range rows {
+		if d.low != nil {
+			clear(row)
+		}
 		for i := range d.k {
 			x := float32(rng.NormFloat64())
+			if d.low != nil {
+				d.low.put(row, i, d.low.encode(float64(x)))
+				continue
+			}
 			h := bf16Bits(x)
 			if d.fp16 {
 				h = fp16Bits(x)
@@ -44,6 +54,19 @@ func (d *gemmData) random(addr uint64, rows int, stream uint64) {
 			binary.LittleEndian.PutUint16(row[2*i:], h)
 		}
 		d.mem.Write(addr+uint64(r)*uint64(len(row)), row)
+	}
+}
+
+// inputRow reads row r of the input at base into dst as float64.
+func (d *gemmData) inputRow(dst []float64, base uint64, r int, buf []byte) {
+	addr := base + uint64(r)*uint64(d.rowBytes)
+	if d.low == nil {
+		d.rowOf(dst, addr, buf)
+		return
+	}
+	d.mem.Read(addr, buf)
+	for i := range dst {
+		dst[i] = d.low.decode(d.low.get(buf, i))
 	}
 }
 
@@ -75,12 +98,12 @@ func (d *gemmData) verify() (float64, error) {
 	a := make([]float64, rows*d.k)
 	buf := make([]byte, 2*max(d.k, d.n))
 	for i := range rows {
-		d.rowOf(a[i*d.k:][:d.k], d.a+uint64(i*step)*uint64(d.k)*2, buf[:2*d.k])
+		d.inputRow(a[i*d.k:][:d.k], d.a, i*step, buf[:d.rowBytes])
 	}
 	ref := make([]float64, rows*d.n)
 	bRow := make([]float64, d.k)
 	for j := range d.n {
-		d.rowOf(bRow, d.b+uint64(j)*uint64(d.k)*2, buf[:2*d.k])
+		d.inputRow(bRow, d.b, j, buf[:d.rowBytes])
 		for i := range rows {
 			ref[i*d.n+j] = dot(a[i*d.k:][:d.k], bRow)
 		}

@@ -33,6 +33,12 @@ type Built struct {
 	// otherwise.
 	Dropped int
 
+	// OutDType is the element type of the result.
+	OutDType string
+	// RotatesInputs says that the benchmark rotates about 500 MiB of inputs, so
+	// that a launch finds none of its own in the LLC (HipKittens' FP8 GEMMs).
+	RotatesInputs bool
+
 	// Outputs names the memory regions that the kernel writes; the others are
 	// its inputs.
 	Outputs []string
@@ -53,6 +59,8 @@ func GEMM(cpu isa.CPU, s Spec) (*Built, error) {
 	}
 	g := newGemm(p)
 	switch {
+	case p.low != nil && cpu == isa.GFX950:
+		g.lowPrecision()
 	case p.Schedule == Interleave4:
 		g.interleave4()
 	case cpu == isa.GFX942:
@@ -102,14 +110,14 @@ func newGemm(p *plan) *gemm {
 		b.WaitLGKM(0)
 	}
 	b.blockOrder(g.row, g.col, wg, g.s, grid, order, table)
-	b.SMov(g.stride, Imm(p.K*2))
+	b.SMov(g.stride, Imm(p.rowBytes()))
 	g.srdA, g.srdB = b.SGPR(4), b.SGPR(4)
 	b.WaitLGKM(0)
 	base := b.SGPR(2)
-	b.SMulAdd64(base, g.ptr.At(0, 2), g.row, Imm(p.tm*p.K*2), g.s)
-	b.srd(g.srdA, base, p.tm*p.K*2)
-	b.SMulAdd64(base, g.ptr.At(2, 2), g.col, Imm(p.tn*p.K*2), g.s)
-	b.srd(g.srdB, base, p.tn*p.K*2)
+	b.SMulAdd64(base, g.ptr.At(0, 2), g.row, Imm(p.tm*p.rowBytes()), g.s)
+	b.srd(g.srdA, base, p.tm*p.rowBytes())
+	b.SMulAdd64(base, g.ptr.At(2, 2), g.col, Imm(p.tn*p.rowBytes()), g.s)
+	b.srd(g.srdB, base, p.tn*p.rowBytes())
 	return g
 }
 
@@ -169,7 +177,7 @@ func (g *gemm) finish() (*Built, error) {
 		return nil, fmt.Errorf("gemm: %d bytes of LDS requested, the %s tile of schedule %s uses %d", request, p.Tile, p.Schedule, bt.LDSUsed)
 	}
 	k := bt.Launch.Kernel
-	k.Name = fmt.Sprintf("gemm_%s_%s_%s_%s", p.DType, p.Schedule, p.Tile, p.cpu)
+	k.Name = fmt.Sprintf("gemm_%s_%s_%s_%s", p.DType+p.Variant, p.Schedule, p.Tile, p.cpu)
 	k.CPU, k.Insts = p.cpu, insts
 	k.VGPRs, k.AGPRs, k.SGPRs = g.nextV, g.nextA, g.nextS
 	k.LDSBytes = request
@@ -178,13 +186,13 @@ func (g *gemm) finish() (*Built, error) {
 	bt.Clusters, bt.Dropped = g.clusters, g.dropped
 	bt.Spec.LDSBytes = request
 	bt.FLOPs = 2 * float64(p.M) * float64(p.N) * float64(p.K)
-	bt.KTile = 64
+	bt.KTile = p.kTile()
 	bt.TileM, bt.TileN, bt.GridM, bt.GridN = p.tm, p.tn, p.nM, p.nN
 
 	mem := isa.NewMemory()
-	d := &gemmData{mem: mem, m: p.M, n: p.N, k: p.K, fp16: p.fp16, seed: p.Seed}
-	d.a = mem.Alloc("A", uint64(p.M)*uint64(p.K)*2)
-	d.b = mem.Alloc("B", uint64(p.N)*uint64(p.K)*2)
+	d := &gemmData{mem: mem, m: p.M, n: p.N, k: p.K, fp16: p.fp16, low: p.low, rowBytes: p.rowBytes(), seed: p.Seed}
+	d.a = mem.Alloc("A", uint64(p.M)*uint64(d.rowBytes))
+	d.b = mem.Alloc("B", uint64(p.N)*uint64(d.rowBytes))
 	d.c = mem.Alloc("C", uint64(p.M)*uint64(p.N)*2)
 	bt.Launch.Memory = mem
 	bt.Launch.Workgroups = [3]int{p.nM * p.nN, 1, 1}
@@ -200,6 +208,7 @@ func (g *gemm) finish() (*Built, error) {
 		mem.Write(table, orderTable(tiles))
 		bt.Launch.Kernarg = binary.LittleEndian.AppendUint64(bt.Launch.Kernarg, table)
 	}
+	bt.OutDType, bt.RotatesInputs = p.outDType(), p.low != nil && p.low.bits == 8
 	bt.FillInputs, bt.Verify, bt.Outputs = d.fill, d.verify, []string{"C"}
 	return bt, nil
 }

@@ -34,7 +34,7 @@ type cdna3 struct {
 func (g *gemm) pingpongCDNA3() {
 	p := &cdna3{gemm: g, nt: g.tm / 64, rows: g.tm / 64}
 	g.resources(8, 2*p.ldsB(), 65536) // all of the CU's LDS, as the original requests
-	g.built.LoopKTiles, g.built.LoopTrips = 1, g.K/64-1
+	g.built.LoopKTiles, g.built.LoopTrips = 1, g.K/g.kTile()-1
 	p.setup()
 	p.prologue()
 	p.loop()

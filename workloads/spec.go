@@ -11,10 +11,11 @@ import (
 )
 
 // Spec says which GEMM to build: C = A * B^T with A MxK, B NxK and C MxN, all
-// row-major and of 16-bit elements.
+// row-major; A and B of 16-, 8-, 6- or 4-bit elements, C of 16-bit ones.
 type Spec struct {
 	M, N, K  int
-	DType    string // "bf16" (default) or "fp16"
+	DType    string // "bf16" (default), "fp16", "fp8", "fp6" or "fp4"
+	Variant  string // of fp6: "dwordx3" (default) or "dwordx4"
 	Tile     string // "256x256", "128x128", ...; "" chooses by size
 	Schedule string // "pingpong8" (default) or "interleave4"
 	MFMA     string // matrix instruction; "" is the schedule's own
@@ -47,7 +48,8 @@ type plan struct {
 	tm, tn int // tile
 	nM, nN int // grid in tiles
 	kind   swizzle.Kind
-	fp16   bool
+	fp16   bool       // C holds fp16, else bf16; without low A and B too
+	low    *lowFormat // of A and B; nil for 16-bit elements
 	mfma   isa.Op
 	broken bool // without the swizzle on the read side
 	drop   int  // ordinal of the wait left out, -1
@@ -64,6 +66,8 @@ func tilesOf(cpu isa.CPU, schedule string) []string {
 // kStep is the multiple that K must be of, and its least value.
 func (p *plan) kStep() (multiple, least int) {
 	switch {
+	case p.low != nil:
+		return p.lowKStep()
 	case p.cpu == isa.GFX942:
 		return 64, 128
 	case p.Schedule == Interleave4:
@@ -100,13 +104,19 @@ func (p *plan) choose() error {
 	default:
 		return fmt.Errorf("gemm: unknown schedule %q; pingpong8 and interleave4 exist", p.Schedule)
 	}
+	if p.low = lowFormatOf(p.cpu, p.DType); p.low != nil {
+		return p.chooseLow()
+	}
+	if p.Variant != "" {
+		return fmt.Errorf("gemm: variant %q; only fp6 has variants", p.Variant)
+	}
 	switch p.DType {
 	case "", "bf16":
 		p.DType = "bf16"
 	case "fp16", "f16":
 		p.DType, p.fp16 = "fp16", true
 	default:
-		return fmt.Errorf("gemm: unknown element type %q; bf16 and fp16 exist", p.DType)
+		return fmt.Errorf("gemm: unknown element type %q; bf16, fp16, fp8, fp6 and fp4 exist", p.DType)
 	}
 	shape := "16x16x32"
 	p.mfma = isa.V_MFMA_F32_16X16X32_BF16
@@ -140,6 +150,12 @@ func (p *plan) sizes() error {
 		}
 	}
 	tiles := tilesOf(p.cpu, p.Schedule)
+	if p.low != nil {
+		tiles = p.lowTiles()
+	}
+	if p.Tile == "" && p.low != nil {
+		p.Tile = p.lowTile()
+	}
 	if p.Tile == "" {
 		p.Tile = "256x256"
 		// The table of sizes in HipKittens: 128x128 up to 2048, and here also
@@ -219,6 +235,8 @@ func (p *plan) order() error {
 func defaultOrder(p *plan) (w, c int) {
 	n := max(p.M, p.N)
 	switch {
+	case p.low != nil && p.cpu != isa.GFX942:
+		return p.lowOrder()
 	case p.Schedule == Interleave4: // full range per XCD, as the FP8 4-wave kernel
 		return 4, max(1, p.nM*p.nN/p.XCDs)
 	case p.cpu == isa.GFX942 && n <= 8192:
