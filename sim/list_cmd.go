@@ -26,6 +26,8 @@ type FlagValues struct {
 type FormRow struct {
 	Kernel          string   `json:"kernel"`
 	CPU             string   `json:"cpu"`
+	DType           string   `json:"dtype,omitempty"`
+	Variant         string   `json:"variant,omitempty"`
 	Schedule        string   `json:"schedule"`
 	Tile            string   `json:"tile"`
 	Waves           int      `json:"waves"`
@@ -49,16 +51,16 @@ func ListKernels(w io.Writer, format string) error {
 		return err
 	}
 	var rows []FormRow
-	t := report.Table{Header: []string{"kernel", "cpu", "schedule", "tile", "waves", "VGPRs", "AGPRs", "SGPRs", "LDS", "waves a SIMD", "limited by", "what it is"}, Left: []int{0, 1, 2, 3, 10, 11}}
+	t := report.Table{Header: []string{"kernel", "cpu", "type", "schedule", "tile", "waves", "VGPRs", "AGPRs", "SGPRs", "LDS", "waves a SIMD", "limited by", "what it is"}, Left: []int{0, 1, 2, 3, 4, 11, 12}}
 	for _, f := range workloads.List() {
-		r := FormRow{Kernel: f.Name, CPU: f.CPU.String(), Schedule: f.Schedule, Tile: f.Tile, Waves: f.Waves, VGPRs: f.VGPRs, AGPRs: f.AGPRs, SGPRs: f.SGPRs,
+		r := FormRow{Kernel: f.Name, CPU: f.CPU.String(), DType: f.DType, Variant: f.Variant, Schedule: f.Schedule, Tile: f.Tile, Waves: f.Waves, VGPRs: f.VGPRs, AGPRs: f.AGPRs, SGPRs: f.SGPRs,
 			LDSBytes: f.LDSBytes, LDSUsed: f.LDSUsed, ScratchBytes: f.ScratchBytes, WavesPerSIMD: f.WavesPerSIMD, WorkgroupsPerCU: f.WorkgroupsPerCU,
 			Limiter: f.Limit, Summary: f.Summary}
 		for _, o := range f.Options {
 			r.Options = append(r.Options, o.Name)
 		}
 		rows = append(rows, r)
-		t.Add(r.Kernel, r.CPU, r.Schedule, r.Tile, fmt.Sprint(r.Waves), fmt.Sprint(r.VGPRs), fmt.Sprint(r.AGPRs), fmt.Sprint(r.SGPRs), fmt.Sprint(r.LDSUsed),
+		t.Add(r.Kernel, r.CPU, strings.TrimSpace(r.DType+" "+r.Variant), r.Schedule, r.Tile, fmt.Sprint(r.Waves), fmt.Sprint(r.VGPRs), fmt.Sprint(r.AGPRs), fmt.Sprint(r.SGPRs), fmt.Sprint(r.LDSUsed),
 			fmt.Sprint(r.WavesPerSIMD), r.Limiter, r.Summary)
 	}
 	if format == "json" {

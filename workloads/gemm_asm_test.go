@@ -25,6 +25,9 @@ func forms() []struct {
 			all = append(all, form{i.CPU, Spec{M: m, N: n, K: 256, DType: dtype, Tile: i.Tile, Schedule: i.Schedule, W: 2, C: 1, XCDs: 3}})
 		}
 	}
+	for _, i := range lowForms() {
+		all = append(all, form{i.CPU, lowSpec(i, 12, 5)})
+	}
 	return all
 }
 

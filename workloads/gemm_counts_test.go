@@ -23,7 +23,7 @@ func textSize(headers string) int {
 }
 
 // shorthand writes a range of instructions in the notation of the kernel
-// descriptions: R128x4, R64, W64, GL16, LD, M, P0/P1, B, vm(n), lg(n). SALU
+// descriptions: R128x4, R96, R64, W64, GL16, GL12, LD, M, MOV, P0/P1, B, vm(n), lg(n). SALU
 // and s_nop are left out, equal neighbours are counted.
 func shorthand(insts []isa.Inst) string {
 	var out []string
@@ -41,6 +41,12 @@ func shorthand(insts []isa.Inst) string {
 		switch {
 		case in.Op == isa.DS_READ_B128:
 			s = "R128"
+		case in.Op == isa.DS_READ_B96:
+			s = "R96"
+		case in.Op == isa.V_MOV_B32:
+			s = "MOV"
+		case in.Op == isa.BUFFER_LOAD_DWORDX3:
+			s = "GL12"
 		case in.Op == isa.DS_READ_B64:
 			s = "R64"
 		case in.Op == isa.DS_WRITE_B64:

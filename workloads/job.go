@@ -58,7 +58,7 @@ type Definition struct {
 
 // Definitions are the kernels that can be run by name.
 var Definitions = []Definition{
-	{"gemm", "HipKittens GEMM: C = A B^T, pingpong8 (8 waves) or interleave4 (4 waves)", "whisker run gemm", gemmOptions, buildGEMM, gemmForms},
+	{"gemm", "HipKittens GEMM: C = A B^T, pingpong8 (8 waves) or interleave4 (4 waves)", "whisker run gemm", gemmOptions, buildGEMM, everyGEMMForm},
 	{"layernorm", "fused dropout, residual add and layer norm", "whisker run layernorm", layernormOptions, buildLayerNorm, layernormForms},
 	{"rotary", "rotary position embedding", "whisker run rotary", rotaryOptions, buildRotary, rotaryForms},
 }
@@ -174,7 +174,7 @@ var verifyLimit = map[string]float64{"bf16": 1e-2, "fp16": 2e-3}
 
 // buildGEMM is the GEMM's Definition.Build.
 func buildGEMM(r Request) (*Job, error) {
-	s := Spec{DType: r.Options["dtype"], Tile: r.Options["tile"], Schedule: r.Options["schedule"], MFMA: r.Options["mfma"], Order: r.Options["order"], XCDs: r.XCDs, Seed: r.Seed}
+	s := Spec{DType: r.Options["dtype"], Variant: r.Options["variant"], Tile: r.Options["tile"], Schedule: r.Options["schedule"], MFMA: r.Options["mfma"], Order: r.Options["order"], XCDs: r.XCDs, Seed: r.Seed}
 	for _, f := range []struct {
 		name string
 		to   *int
@@ -199,7 +199,7 @@ func buildGEMM(r Request) (*Job, error) {
 // job is the measurement of one GEMM.
 func (b *Built) job() *Job {
 	s := &b.Spec
-	j := &Job{Kernel: "gemm", DType: s.DType, Kernels: []*Built{b}, FLOPs: b.FLOPs, Limit: verifyLimit[s.DType], Values: int64(s.M) * int64(s.N),
+	j := &Job{Kernel: "gemm", DType: s.DType, Kernels: []*Built{b}, FLOPs: b.FLOPs, Limit: verifyLimit[b.OutDType], Values: int64(s.M) * int64(s.N),
 		FillInputs: b.FillInputs, Verify: b.Verify}
 	for _, o := range []struct {
 		name  string
@@ -212,6 +212,12 @@ func (b *Built) job() *Job {
 	}
 	if s.Order != string(swizzle.Remap) {
 		j.Settings = append(j.Settings, Setting{"order", s.Order})
+	}
+	if b.RotatesInputs {
+		j.Notes = append(j.Notes, "the benchmark rotates about 500 MiB of inputs, so the LLC starts cold")
+	}
+	if s.Variant != "" {
+		j.Settings = append(j.Settings, Setting{"variant", s.Variant})
 	}
 	return j
 }

@@ -18,6 +18,8 @@ type Info struct {
 	Name     string // "gemm"
 	Summary  string
 	CPU      isa.CPU
+	DType    string // of the data; "" when the form takes several
+	Variant  string
 	Schedule string
 	Tile     string
 	Waves    int // per workgroup
@@ -84,12 +86,13 @@ func gemmOptions() []Option {
 	return []Option{
 		{"m", "8192", "multiple of the tile's rows", "rows of A and of C"},
 		{"n", "8192", "multiple of the tile's columns", "rows of B, columns of C"},
-		{"k", "8192", "multiple of 128 (64 on gfx942)", "columns of A and of B"},
-		{"dtype", "bf16", "bf16, fp16", "element type; accumulation is in f32"},
-		{"tile", "by size", "256x256, 128x128; interleave4 also 256x128, 128x64, 64x256", "rows x columns of C per workgroup"},
+		{"k", "8192", "multiple of 128 (64 on gfx942; fp4: 256)", "columns of A and of B"},
+		{"dtype", "bf16", "bf16, fp16, fp8; gfx950 also fp6, fp4", "element type; accumulation is in f32, the result bf16 or fp16"},
+		{"variant", "fp6: " + DwordX3, "fp6: " + DwordX3 + ", " + DwordX4, "12-byte loads in 16-byte LDS slots, or packed rows"},
+		{"tile", "by size", "256x256, 128x128; interleave4 also 256x128, 128x64, 64x256, and 64x64 below 16 bits", "rows x columns of C per workgroup"},
 		{"schedule", PingPong8, PingPong8 + ", " + Interleave4 + " (gfx950)", "how waves overlap memory and matrix work"},
-		{"mfma", "the schedule's own", "16x16x32 (gfx950), 16x16x16 (gfx942)", "matrix instruction"},
 		{"order", "remap", strings.Join(swizzle.Names(), ", "), "order in which workgroups walk the tiles"},
+		{"mfma", "the schedule's own", "16x16x32 (gfx950), 16x16x16 (gfx942); fp8 and less 16x16x128 (gfx950), fp8 16x16x32 (gfx942)", "matrix instruction"},
 		{"window", "by size", "0 = row by row", "rows of tiles walked together (W)"},
 		{"chunk", "by size", "0 = as dispatched", "consecutive tiles per XCD (C)"},
 	}

@@ -23,6 +23,9 @@ type lowPingpong struct {
 	fA, fB [2]*lowFill
 
 	turnBit int // the bit of an LDS address that tells the buffers apart
+	// odd says that a half is half a load too few for all waves: waves 0 to 3
+	// make one load more than the others (packed FP6; 12 loads a half).
+	odd bool
 }
 
 func (p *lowPingpong) emit() {
@@ -40,7 +43,8 @@ func (p *lowPingpong) emit() {
 func (p *lowPingpong) setup() {
 	p.wr, p.wc = p.waveGrid(2)
 	p.addresses()
-	nA, nB := blocks(p.halfA)/8, blocks(p.halfB)/8
+	nA, nB := (blocks(p.halfA)+7)/8, (blocks(p.halfB)+7)/8
+	p.odd = blocks(p.halfA)%8 != 0
 	voff := p.fillOffsets(max(nA, nB))
 	for h := range 2 {
 		p.fA[h] = p.newFill(p.srdA, voff[:nA], h, p.tm/2, h*p.halfA, 0, 1)
@@ -60,11 +64,40 @@ func (p *lowPingpong) setup() {
 
 // fillAll emits the whole fill and turns it to the other buffer.
 func (p *lowPingpong) fillAll(f *lowFill) {
-	for i := range f.voff {
+	p.setM0(f, 0, 0)
+	p.loads(f)
+}
+
+// loads emits the loads of a fill whose first M0 is set, and turns it.
+func (p *lowPingpong) loads(f *lowFill) {
+	p.load(f, 0)
+	for i := 1; i < len(f.voff); i++ {
+		last := p.odd && i == len(f.voff)-1
+		skip := p.Label()
+		if last {
+			p.SOPC(isa.S_CMP_LT_U32, p.ln.wave, Imm(4))
+			p.Branch(isa.S_CBRANCH_SCC0, skip)
+		}
 		p.setM0(f, 0, i)
 		p.load(f, i)
+		p.Place(skip)
 	}
 	p.turn(f)
+}
+
+// waitHalves waits for all loads but those of the youngest a halves of A and b
+// of B.
+func (p *lowPingpong) waitHalves(a, b int) {
+	n := a*len(p.fA[0].voff) + b*len(p.fB[0].voff)
+	if p.odd && n > 0 {
+		// Waves 4 to 7 made a load less for each half.
+		first := p.Label()
+		p.SOPC(isa.S_CMP_LT_U32, p.ln.wave, Imm(4))
+		p.Branch(isa.S_CBRANCH_SCC1, first)
+		p.WaitVM(n - a - b)
+		p.Place(first)
+	}
+	p.WaitVM(n)
 }
 
 func (p *lowPingpong) turn(f *lowFill) {
@@ -75,17 +108,16 @@ func (p *lowPingpong) turn(f *lowFill) {
 // prologue fills K tile 0 and all but A1 of tile 1.
 func (p *lowPingpong) prologue() {
 	p.Cluster("prologue", "other")
-	nA, nB := len(p.fA[0].voff), len(p.fB[0].voff)
 	for _, f := range []*lowFill{p.fB[0], p.fA[0], p.fB[1], p.fA[1]} {
 		p.fillAll(f)
 	}
 	p.stagger(true)
-	p.WaitVM(nA + nB)
+	p.waitHalves(1, 1)
 	p.Barrier()
 	for _, f := range []*lowFill{p.fB[0], p.fA[0], p.fB[1]} {
 		p.fillAll(f)
 	}
-	p.WaitVM(nA + 2*nB)
+	p.waitHalves(1, 2)
 	p.Barrier()
 }
 
@@ -100,12 +132,7 @@ func (p *lowPingpong) transfers(name string, reads func(), f *lowFill) {
 		reads()
 	}
 	if f != nil {
-		p.load(f, 0)
-		for i := 1; i < len(f.voff); i++ {
-			p.setM0(f, 0, i)
-			p.load(f, i)
-		}
-		p.turn(f)
+		p.loads(f)
 	}
 }
 
@@ -137,9 +164,9 @@ func (p *lowPingpong) turnReads() {
 }
 
 // tile emits the four pairs of clusters of a K tile. fills are those of m0 to
-// m3, nil for none, vm is the wait for loads at its end, -1 for none. end, if
-// not nil, runs before that wait; SCC that it sets holds until after the tile.
-func (p *lowPingpong) tile(prefix string, fills [4]*lowFill, vm int, end func()) {
+// m3, nil for none. next, if not nil, waits for what the next tile reads; SCC
+// that it sets holds until after the tile.
+func (p *lowPingpong) tile(prefix string, fills [4]*lowFill, next func()) {
 	name := func(kind string, n int) string { return fmt.Sprintf("%s%s%d", prefix, kind, n) }
 	p.memory(name("m", 0), func() { p.readAll(p.b[0], 0); p.readAll(p.a, 0) }, fills[0], min(p.reads(p.a), noLGKM-1))
 	p.compute(name("c", 0), 0, 0, true, true)
@@ -148,11 +175,9 @@ func (p *lowPingpong) tile(prefix string, fills [4]*lowFill, vm int, end func())
 	p.memory(name("m", 2), func() { p.readAll(p.a, p.halfA) }, fills[2], -1)
 	p.compute(name("c", 2), 1, 0, true, false)
 	p.transfers(name("m", 3), nil, fills[3])
-	if end != nil {
-		end()
-	}
-	if vm >= 0 {
-		p.WaitVM(vm)
+	if next != nil {
+		p.turnReads()
+		next()
 	}
 	p.Barrier()
 	p.compute(name("c", 3), 1, 1, false, false)
@@ -164,9 +189,8 @@ func (p *lowPingpong) loop() {
 	p.EndCluster()
 	p.Place(top)
 	p.built.LoopStart = len(p.insts)
-	nA, nB := len(p.fA[0].voff), len(p.fB[0].voff)
-	p.tile("", [4]*lowFill{p.fA[1], p.fB[0], p.fA[0], p.fB[1]}, nA+2*nB, func() {
-		p.turnReads()
+	p.tile("", [4]*lowFill{p.fA[1], p.fB[0], p.fA[0], p.fB[1]}, func() {
+		p.waitHalves(1, 2)
 		p.countDown()
 	})
 	p.Branch(isa.S_CBRANCH_SCC1, top)
@@ -176,8 +200,8 @@ func (p *lowPingpong) loop() {
 // epilogue emits the last two K tiles. Only A1 of the last one is still to
 // load, in the first cluster.
 func (p *lowPingpong) epilogue() {
-	p.tile("e0", [4]*lowFill{p.fA[1]}, 0, p.turnReads)
-	p.tile("e1", [4]*lowFill{}, -1, nil)
+	p.tile("e0", [4]*lowFill{p.fA[1]}, func() { p.waitHalves(0, 0) })
+	p.tile("e1", [4]*lowFill{}, nil)
 	p.Cluster("rejoin", "other")
 	p.stagger(false)
 }

@@ -24,7 +24,7 @@ func TestRefusals(t *testing.T) {
 		{"K odd tiles", isa.GFX950, func(s *Spec) { s.K = 320 }, "K a multiple of 128"},
 		{"K on gfx942", isa.GFX942, func(s *Spec) { s.K = 64 }, "K a multiple of 64 that is at least 128"},
 		{"tile", isa.GFX950, func(s *Spec) { s.Tile = "64x64" }, `has no tile "64x64"; it has 256x256, 128x128`},
-		{"dtype", isa.GFX950, func(s *Spec) { s.DType = "fp8" }, `unknown element type "fp8"; bf16 and fp16 exist`},
+		{"dtype", isa.GFX950, func(s *Spec) { s.DType = "int8" }, `unknown element type "int8"; bf16, fp16, fp8, fp6 and fp4 exist`},
 		{"schedule", isa.GFX950, func(s *Spec) { s.Schedule = "pp" }, `unknown schedule "pp"; pingpong8 and interleave4 exist`},
 		{"schedule of another CPU", isa.GFX942, func(s *Spec) { s.Schedule = Interleave4 }, "use pingpong8"},
 		{"matrix instruction", isa.GFX950, func(s *Spec) { s.MFMA = "4x4x4" }, `uses MFMA 16x16x32, not "4x4x4"`},
@@ -72,7 +72,7 @@ func TestList(t *testing.T) {
 	seen := map[string]bool{}
 	for _, i := range List() {
 		id := i.CPU.String() + i.Schedule + i.Tile
-		id += i.Name
+		id += i.Name + i.DType + i.Variant
 		if seen[id] || i.Summary == "" || len(i.Options) == 0 || i.WorkgroupsPerCU == 0 {
 			t.Errorf("%+v: listed twice or bare", i)
 		}

@@ -18,8 +18,9 @@ type kernelFlags struct {
 	Tile     *string `kernel:"tile" group:"Kernel" placeholder:"MxN" help:"gemm: workgroup tile, such as 256x256; HipKittens' own for the size unless given."`
 	Schedule *string `kernel:"schedule" group:"Kernel" placeholder:"NAME" help:"Wave schedule, such as pingpong8 or interleave4 (whisker list kernels)."`
 	MFMA     *string `name:"mfma" kernel:"mfma" group:"Kernel" placeholder:"MxNxK" help:"gemm: matrix instruction, such as 16x16x16 (gfx942) or 16x16x32 (gfx950)."`
-	DType    *string `name:"dtype" kernel:"dtype" group:"Kernel" placeholder:"TYPE" help:"Input type, such as bf16 or fp16."`
 	Order    *string `kernel:"order" group:"Kernel" placeholder:"NAME" help:"Order of the blocks: remap (the default), full-range, contiguous, row-major, column-major, grouped or hilbert."`
+	DType    *string `name:"dtype" kernel:"dtype" group:"Kernel" placeholder:"TYPE" help:"Input type, such as bf16 or fp8."`
+	Variant  *string `kernel:"variant" group:"Kernel" placeholder:"NAME" help:"gemm: of fp6, dwordx3 or dwordx4."`
 	Window   *int    `short:"W" kernel:"window" group:"Kernel" placeholder:"W" help:"Rows of tiles in a window of the block remap; 0: no windows."`
 	Chunk    *int    `short:"C" kernel:"chunk" group:"Kernel" placeholder:"C" help:"Consecutive blocks that an XCD gets in the block remap; 0: no chunks."`
 }
