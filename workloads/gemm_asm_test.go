@@ -26,7 +26,9 @@ func forms() []struct {
 		}
 	}
 	for _, i := range lowForms() {
-		all = append(all, form{i.CPU, lowSpec(i, 12, 5)})
+		if i.Tile != "128x128" { // the others have its instructions
+			all = append(all, form{i.CPU, lowSpec(i, 12, 5)})
+		}
 	}
 	return all
 }
