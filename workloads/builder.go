@@ -56,6 +56,7 @@ type Builder struct {
 	waits    int // s_waitcnt seen so far
 	dropWait int // ordinal of the wait to leave out, -1 for none
 	dropped  int // instruction index where the dropped wait would stand, -1
+	states   waitStates
 }
 
 // NewBuilder starts a kernel for cpu with the first free registers after the
@@ -94,7 +95,17 @@ func (b *Builder) SGPR(n int) Val {
 // Emit appends one instruction, sets its size and address, and returns its
 // index.
 func (b *Builder) Emit(in isa.Inst) int {
+	if b.states.on {
+		c := isa.Classify(b.cpu, &in)
+		if n := b.states.need(b.cpu, &in, &c); n > 0 && in.Op != isa.S_NOP {
+			b.Nop(n)
+		}
+		b.states.done(b.cpu, &in, &c)
+	}
 	in.Size = 4
+	if in.Sub != isa.SubNone || in.E64 {
+		in.Size = 8
+	}
 	switch in.Enc {
 	case isa.SMEM, isa.VOP3, isa.VOP3P, isa.MAI, isa.DS, isa.MUBUF, isa.FLAT:
 		in.Size = 8
@@ -119,11 +130,19 @@ func (b *Builder) Label() Label {
 }
 
 // Place puts l before the next instruction.
-func (b *Builder) Place(l Label) { b.labels[l] = len(b.insts) }
+func (b *Builder) Place(l Label) {
+	b.labels[l] = len(b.insts)
+	if b.states.on {
+		b.states.place(l)
+	}
+}
 
 // Branch emits a SOPP branch to l.
 func (b *Builder) Branch(op isa.Op, l Label) {
 	b.branches[b.Emit(isa.Inst{Op: op, Enc: isa.SOPP})] = l
+	if b.states.on {
+		b.states.branch(l)
+	}
 }
 
 // Finish resolves the branches and returns the instructions.
