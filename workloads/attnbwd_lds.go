@@ -1,0 +1,179 @@
+package workloads
+
+import "github.com/whisker-sim/whisker/isa"
+
+// Operations on LDS that both main kernels emit. Each is known by a name, so
+// that a later wait can say what it is for: the counter it needs follows from
+// how many operations were issued since.
+
+// issued notes that the LDS operation called name has just been emitted.
+func (m *bwdMain) issued(name string) {
+	m.n++
+	m.tok[name] = m.n
+}
+
+// need emits the wait after which the LDS operations called names are done. LDS
+// completes in order and at most 15 operations are outstanding, so an older one
+// needs none.
+func (m *bwdMain) need(names ...string) {
+	last := 0
+	for _, n := range names {
+		last = max(last, m.tok[n])
+	}
+	if k := m.n - last; last > m.cov && k < noLGKM {
+		m.WaitLGKM(k)
+		m.cov = last
+	}
+}
+
+// readK reads k step c (32 columns) of the wave's 16-row tile t of K.
+func (m *bwdMain) readK(d Val, t, c int) {
+	m.DSRead(isa.DS_READ_B128, d, m.kRow, ldsK+t*4096+c*1024)
+	m.issued(key("K", t))
+}
+
+// readKCol reads 16 KV rows by 16 columns of K, transposed: half of k step kvb/2
+// of column tile n of the wave's part of dQ.
+func (m *bwdMain) readKCol(d Val, kvb, n int) {
+	m.DSRead(isa.DS_READ_B64_TR_B16, d, m.kCol, ldsK+(kvb*8+n)*512)
+	m.issued(key("KC", kvb/2))
+}
+
+// half is the byte offset of slice s in a buffer of Q or dO.
+func half(s int) int { return s/2*halfStep + s%2*4096 }
+
+// readQ reads k step c of a slice of Q.
+func (m *bwdMain) readQ(d Val, s, c int) {
+	m.DSRead(isa.DS_READ_B128, d, m.qRow, half(s)+c*1024)
+	m.issued("Q")
+}
+
+// readO reads k step c of a slice of dO.
+func (m *bwdMain) readO(d Val, s, c int) {
+	m.DSRead(isa.DS_READ_B128, d, m.qRow, ldsO-ldsQ+half(s)+c*1024)
+	m.issued("O")
+}
+
+// readQCol and readOCol read 4 rows of 32 columns j of a slice, transposed: part
+// e of a matrix operand of 8 rows.
+func (m *bwdMain) readQCol(d Val, s, j, e int) {
+	m.DSRead(isa.DS_READ_B64_TR_B16, d, m.qCol, half(s)+j*1024+e*256)
+	m.issued("QC")
+}
+
+func (m *bwdMain) readOCol(d Val, s, j, e int) {
+	m.DSRead(isa.DS_READ_B64_TR_B16, d, m.qCol, ldsO-ldsQ+half(s)+j*1024+e*256)
+	m.issued("OC")
+}
+
+// writeDS writes the wave's tile t of dS, transposed, for the other waves.
+func (m *bwdMain) writeDS(v Val, t int) {
+	m.DSWrite(isa.DS_WRITE_B64, m.dsW, v, t*512)
+	m.issued("W")
+}
+
+// readDS reads the dS of 16 KV rows.
+func (m *bwdMain) readDS(d Val, kvb int) {
+	m.DSRead(isa.DS_READ_B64_TR_B16, d, m.dsR, kvb*512)
+	m.issued(key("DS", kvb/2))
+}
+
+func key(s string, i int) string { return s + string(rune('0'+i)) }
+
+// Fills: one half tile of Q or dO, and the rows of L and delta.
+
+// fillQO emits load i of half h of the next step's Q (dO when o is set).
+func (m *bwdMain) fillQO(o bool, h, i int) {
+	srd, off := m.srdQ, h*halfStep+i*4096
+	if o {
+		srd, off = m.srdO, off+ldsO-ldsQ
+	}
+	m.SAdd(m0, m.fillM0, Imm(off))
+	soff := m.fillOff
+	if h > 0 {
+		soff = m.s.At(3, 1)
+		m.SAdd(soff, m.fillOff, Imm(32*m.qStride()))
+	}
+	m.BufferLoadLDS(m.voffQ[i], srd, soff)
+}
+
+// fillL emits the load of the next step's L, or of its delta.
+func (m *bwdMain) fillL(delta bool) {
+	if delta {
+		m.SAdd(m0, m.lM0, Imm(512))
+		m.BufferDwordLDS(m.voffL, m.srdD, m.lOff)
+		return
+	}
+	m.SetM0(m.lM0)
+	m.BufferDwordLDS(m.voffL, m.srdL, m.lOff)
+}
+
+// nextFill moves the fills to the step after, and to the other buffer. At the end
+// of a head of a group it goes on with the first step of the next head.
+func (m *bwdMain) nextFill() {
+	m.SOP2(isa.S_XOR_B32, m.fillM0, m.fillM0, Imm(bufStep))
+	m.SOP2(isa.S_XOR_B32, m.lM0, m.lM0, Imm(lStep))
+	if m.group() > 1 {
+		t := m.s.At(3, 1)
+		m.SOP2(isa.S_SUB_U32, m.left, m.left, Imm(1))
+		m.SOPC(isa.S_CMP_EQ_U32, m.left, Imm(0))
+		m.SOP2(isa.S_CSELECT_B32, t, m.wrap, Imm(0))
+		m.SOP2(isa.S_CSELECT_B32, m.left, m.steps, m.left)
+		if m.causal {
+			m.SOP2(isa.S_CSELECT_B32, m.s.At(2, 1), m.wrapL, Imm(0))
+			m.SAdd(m.lOff, m.lOff, m.s.At(2, 1))
+		}
+		m.SAdd(m.fillOff, m.fillOff, t)
+	}
+	m.SAdd(m.fillOff, m.fillOff, Imm(bwdQ*m.qStride()))
+	m.SAdd(m.lOff, m.lOff, Imm(bwdQ*4))
+}
+
+// nextHeadQ moves the stream of dQ over what a causal head leaves out, after the
+// last slice of a step.
+func (m *bwdMain) nextHeadQ() {
+	if m.causal && m.group() > 1 {
+		m.SOP2(isa.S_SUB_U32, m.leftQ, m.leftQ, Imm(1))
+		m.SOPC(isa.S_CMP_EQ_U32, m.leftQ, Imm(0))
+		m.SOP2(isa.S_CSELECT_B32, m.s.At(2, 1), m.wrapQ, Imm(0))
+		m.SOP2(isa.S_CSELECT_B32, m.leftQ, m.steps, m.leftQ)
+		m.SAdd(m.dqOff, m.dqOff, m.s.At(2, 1))
+	}
+}
+
+// nextDiagonal moves the causal mask to the next step.
+func (m *bwdMain) nextDiagonal() {
+	if !m.causal {
+		return
+	}
+	m.SAdd(m.qd, m.qd, Imm(bwdQ))
+	if m.group() > 1 {
+		t := m.s.At(0, 1)
+		m.SMul(t, m.ln.wave, Imm(-m.kv))
+		m.SOP2(isa.S_SUB_U32, m.leftD, m.leftD, Imm(1))
+		m.SOPC(isa.S_CMP_EQ_U32, m.leftD, Imm(0))
+		m.SOP2(isa.S_CSELECT_B32, m.qd, t, m.qd)
+		m.SOP2(isa.S_CSELECT_B32, m.leftD, m.steps, m.leftD)
+	}
+}
+
+// mask sets the scores of keys after the query to -inf: tiles of 16 KV rows by
+// the 16 queries of slice s, four registers each. Where the whole slice lies
+// past the wave's keys it is jumped over.
+func (m *bwdMain) mask(x Val, s, tiles int) {
+	skip := m.Label()
+	m.SOPC(isa.S_CMP_GT_I32, m.qd, Imm(m.kv-2-16*s))
+	m.Branch(isa.S_CBRANCH_SCC1, skip)
+	for t := range tiles {
+		for r := range 4 {
+			m.SAdd(m.s.At(r, 1), m.qd, Imm(16*(s-t)+r))
+		}
+		for r := range 4 {
+			m.Compare(isa.V_CMP_GE_I32, m.masks[r], m.s.At(r, 1), m.diag)
+		}
+		for r := range 4 {
+			m.Select(x.At(t*4+r, 1), m.negInf, x.At(t*4+r, 1), m.masks[r])
+		}
+	}
+	m.Place(skip)
+}
