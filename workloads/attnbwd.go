@@ -371,6 +371,7 @@ func (m *bwdMain) finish(mem *isa.Memory, args []uint64) (*Built, error) {
 		return nil, err
 	}
 	bt.LDSUsed = m.ldsUsed()
+	bt.LoopKTiles = 1 // a step of 64 queries
 	bt.LoopStart, bt.LoopEnd = m.loopStart, m.loopEnd
 	bt.FLOPs = m.flops()
 	bt.LoopTrips = m.seq/bwdQ*m.group() - 2

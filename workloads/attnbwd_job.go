@@ -120,3 +120,24 @@ func bwdMainKernel(s *bwdSpec, d *bwdData) (*Built, error) {
 // The result is rounded once, and dQ once more, and for every 256 keys: it is a
 // sum of bf16 additions in memory, each rounding the sum so far.
 func (s *bwdSpec) limit() float64 { return 0x1p-9 * float64(4+1+1+s.blocks()) }
+
+// bwdForms describes the forms at their least size.
+func bwdForms() []Info {
+	var all []Info
+	for _, f := range []struct{ schedule, registers, summary string }{
+		{Interleave4, Pinned, "4 waves, AGPRs as inputs of the matrix instructions"},
+	} {
+		s := &bwdSpec{cpu: isa.GFX950, batch: 1, heads: 1, kvHeads: 1, seq: bwdKV, schedule: f.schedule, registers: f.registers}
+		b, err := bwdMainKernel(s, newBwdData(s))
+		if err != nil {
+			panic("workloads: " + err.Error()) // a form that does not build at its own size
+		}
+		k := b.Launch.Kernel
+		i := Info{Name: bwdName, Summary: f.summary, CPU: s.cpu, Schedule: s.schedule, Tile: "64x256x128",
+			Waves: b.Waves, VGPRs: k.VGPRs, AGPRs: k.AGPRs, SGPRs: k.SGPRs, LDSBytes: k.LDSBytes, LDSUsed: b.LDSUsed,
+			ScratchBytes: k.ScratchBytes, Options: bwdOptions()}
+		i.occupancy()
+		all = append(all, i)
+	}
+	return all
+}

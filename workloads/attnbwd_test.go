@@ -1,6 +1,11 @@
 package workloads
 
 import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/whisker-sim/whisker/isa"
@@ -31,20 +36,148 @@ func runJob(t testing.TB, j *Job) float64 {
 	return e
 }
 
+// bwdForm are options of a small backward.
+func bwdForm(heads, kv, seq int, rest ...string) map[string]string {
+	o := map[string]string{"batch": "1", "heads": fmt.Sprint(heads), "kv-heads": fmt.Sprint(kv), "seq": fmt.Sprint(seq)}
+	for _, r := range rest {
+		k, v, _ := strings.Cut(r, "=")
+		o[k] = v
+	}
+	return o
+}
+
 // Every form computes the gradients, with waits and barriers checked.
 func TestBackwardComputes(t *testing.T) {
 	for _, o := range []map[string]string{
-		{"batch": "1", "heads": "1", "seq": "256"},
-		{"batch": "1", "heads": "2", "seq": "512"},
-		{"batch": "2", "heads": "2", "kv-heads": "1", "seq": "256"},
-		{"batch": "1", "heads": "2", "seq": "512", "causal": "true"},
-		{"batch": "1", "heads": "4", "kv-heads": "2", "seq": "512", "causal": "true"},
+		bwdForm(1, 1, 256),
+		bwdForm(2, 1, 256),
+		bwdForm(1, 1, 512, "causal=true"),
+		bwdForm(2, 1, 512, "causal=true"),
 	} {
+		if testing.Short() && o["seq"] != "256" {
+			continue
+		}
 		j := buildBackward(t, o)
 		if e := runJob(t, j); e > j.Limit {
 			t.Errorf("%v: error %g, limit %g", o, e, j.Limit)
-		} else {
-			t.Logf("%v: error %g, limit %g", o, e, j.Limit)
 		}
+	}
+}
+
+// A wrong bit of a gradient does not pass.
+func TestBackwardVerifySees(t *testing.T) {
+	j := buildBackward(t, bwdForm(1, 1, 256))
+	if _, err := j.Verify(); err == nil {
+		t.Error("verified without inputs")
+	}
+	if e := runJob(t, j); e > j.Limit {
+		t.Fatalf("error %g", e)
+	}
+	mem := j.Kernels[0].Launch.Memory
+	for _, r := range mem.Regions() {
+		if r.Name != "dQ" && r.Name != "dK" && r.Name != "dV" {
+			continue
+		}
+		old := mem.Load32(r.Base + 20480)
+		mem.Store32(r.Base+20480, old^0x8000)
+		if e, _ := j.Verify(); e <= j.Limit {
+			t.Errorf("a sign in %s goes unseen: error %g", r.Name, e)
+		}
+		mem.Store32(r.Base+20480, old)
+	}
+}
+
+// Every form assembles with LLVM to code of the size that the builder counted.
+func TestBackwardAssembles(t *testing.T) {
+	mc, err := exec.LookPath("llvm-mc-22")
+	if err != nil {
+		t.Skip("llvm-mc-22 is not installed")
+	}
+	dir := t.TempDir()
+	for _, o := range []map[string]string{bwdForm(1, 1, 256), bwdForm(2, 1, 256, "causal=true")} {
+		for _, b := range buildBackward(t, o).Kernels {
+			k := b.Launch.Kernel
+			text, err := isa.Assembly(k)
+			if err != nil {
+				t.Fatal(err)
+			}
+			src := filepath.Join(dir, k.Name+".s")
+			if err := os.WriteFile(src, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			out, err := exec.Command(mc, "-triple=amdgcn-amd-amdhsa", "-mcpu=gfx950", "-filetype=obj", "-o", src+".o", src).CombinedOutput()
+			if err != nil {
+				t.Errorf("%s: %v\n%.2000s", k.Name, err, out)
+				continue
+			}
+			headers, err := exec.Command("llvm-objdump-22", "-h", src+".o").Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			last := k.Insts[len(k.Insts)-1]
+			if got, want := textSize(string(headers)), int(last.PC)+int(last.Size); got != want {
+				t.Errorf("%s: LLVM makes %d bytes of code, the builder counted %d", k.Name, got, want)
+			}
+		}
+	}
+}
+
+// loopCounts counts the instructions of a kernel's loop by what they do.
+func loopCounts(b *Built) map[string]int {
+	n := map[string]int{}
+	for _, in := range b.Launch.Kernel.Insts[b.LoopStart:b.LoopEnd] {
+		name := in.Op.String()
+		n["all"]++
+		n[name]++
+		if strings.HasPrefix(name, "v_mfma") {
+			n["mfma"]++
+		}
+		if in.Flags&isa.LDSBit != 0 {
+			n[name+" lds"]++
+		}
+		if in.Sub == isa.SubDPP {
+			n["dpp"]++
+		}
+	}
+	return n
+}
+
+// The loop of the pinned kernel has the instructions of HipKittens' own (1325 in
+// all), but for scalar arithmetic and waits.
+func TestBackwardPinnedCounts(t *testing.T) {
+	j := buildBackward(t, bwdForm(16, 16, 4096))
+	n := loopCounts(j.Kernels[1])
+	for name, want := range map[string]int{
+		"mfma": 256, "v_mfma_f32_16x16x32_bf16": 192, "v_mfma_f32_32x32x16_bf16": 64, "ds_read_b128": 96, "ds_read_b64_tr_b16": 256,
+		"ds_read_b32": 8, "ds_write_b64": 16, "v_exp_f32": 64, "v_mul_f32": 164, "dpp": 128, "v_cvt_pk_bf16_f32": 80,
+		"v_permlane16_swap_b32": 32, "buffer_atomic_pk_add_bf16": 16, "buffer_load_dwordx4 lds": 8, "buffer_load_dword lds": 2, "s_barrier": 12,
+		"v_accvgpr_read_b32": 0, "v_accvgpr_write_b32": 0, "v_accvgpr_mov_b32": 0,
+	} {
+		if n[name] != want {
+			t.Errorf("%s: %d in the loop, want %d", name, n[name], want)
+		}
+	}
+	if d := n["all"] - 1325; d < -132 || d > 132 { // a tenth: it has more address arithmetic and nops
+		t.Errorf("%d instructions in the loop; HipKittens' has 1325", n["all"])
+	}
+	k := j.Kernels[1].Launch.Kernel
+	if k.VGPRs != 256 || k.AGPRs != 256 {
+		t.Errorf("%d VGPRs, %d AGPRs", k.VGPRs, k.AGPRs)
+	}
+}
+
+// What cannot be built is refused in one sentence that names the flag.
+func TestBackwardRefuses(t *testing.T) {
+	for _, c := range []struct{ opt, value, want string }{
+		{"dim", "96", "--dim is 96"}, {"seq", "100", "--seq is 100"}, {"kv-heads", "3", "--kv-heads 3"}, {"schedule", "x", "--schedule"},
+		{"registers", "x", "--registers"}, {"batch", "0", "--batch is 0"}, {"causal", "maybe", "--causal"},
+	} {
+		_, err := buildBwd(Request{CPU: isa.GFX950, Options: map[string]string{c.opt: c.value}})
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("--%s %s: %v, want one sentence with %q", c.opt, c.value, err, c.want)
+		}
+	}
+	if _, err := buildBwd(Request{CPU: isa.GFX942}); err == nil || !strings.Contains(err.Error(), "gfx942") {
+		t.Errorf("gfx942: %v", err)
 	}
 }

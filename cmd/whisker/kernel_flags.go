@@ -23,6 +23,14 @@ type kernelFlags struct {
 	Variant  *string `kernel:"variant" group:"Kernel" placeholder:"NAME" help:"gemm: of fp6, dwordx3 or dwordx4."`
 	Window   *int    `short:"W" kernel:"window" group:"Kernel" placeholder:"W" help:"Rows of tiles in a window of the block remap; 0: no windows."`
 	Chunk    *int    `short:"C" kernel:"chunk" group:"Kernel" placeholder:"C" help:"Consecutive blocks that an XCD gets in the block remap; 0: no chunks."`
+
+	Batch     *int    `kernel:"batch" group:"Kernel" placeholder:"N" help:"Sequences (default 16)."`
+	Heads     *int    `kernel:"heads" group:"Kernel" placeholder:"N" help:"Query heads."`
+	KVHeads   *int    `name:"kv-heads" kernel:"kv-heads" group:"Kernel" placeholder:"N" help:"attention: heads of K and V; as many as --heads unless given."`
+	Seq       *int    `kernel:"seq" group:"Kernel" placeholder:"N" help:"Rows of a sequence (default 4096)."`
+	Dim       *int    `kernel:"dim" group:"Kernel" placeholder:"N" help:"Elements of a row."`
+	Causal    *bool   `kernel:"causal" group:"Kernel" help:"attention: mask the keys after the query."`
+	Registers *string `kernel:"registers" group:"Kernel" placeholder:"MODEL" help:"pinned: as the kernel states them; compiler: as a compiler that cannot feed AGPRs to matrix instructions, with its copies and spills."`
 }
 
 // options are the flags that are given, by the names of the kernel's options.
