@@ -1,0 +1,103 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// Value is one numeric figure of a run in long form.
+type Value struct {
+	Component string // l2, lds, stalls, ...; "run" for a figure of the whole run
+	Metric    string // hit_rate; dots mean nesting
+	Unit      string
+	Value     float64
+}
+
+// Path is the figure's key in the run's JSON.
+func (v Value) Path() string {
+	if v.Component == "run" {
+		return v.Metric
+	}
+	return v.Component + "." + v.Metric
+}
+
+// leftOut are the parts of a run that are no figures of it: identity, settings,
+// and what differs between repetitions.
+var leftOut = map[string]bool{"machine": true, "instructions": true, "host": true, "seed": true, "options": true}
+
+// Values lists the numeric figures of a run in the order of its JSON keys.
+// Settings, the instruction table, histograms and the host's own times are left
+// out; clusters go by their names.
+func Values(r *Run) []Value {
+	var out []Value
+	for _, v := range valuesOf(reflect.ValueOf(*r), "") {
+		component, metric, nested := strings.Cut(v.path, ".")
+		if leftOut[component] || strings.Contains(v.path, ".buckets.") {
+			continue
+		}
+		number, ok := numeric(v.v)
+		if !ok {
+			continue
+		}
+		if !nested {
+			component, metric = "run", v.path
+		}
+		if component == "clusters" {
+			metric = clusterMetric(r, metric)
+		}
+		out = append(out, Value{component, metric, unitOf(r, v), number})
+	}
+	return out
+}
+
+// unitOf is the figure's unit; a latency carries its own.
+func unitOf(r *Run, v value) string {
+	for _, l := range []struct {
+		path string
+		unit string
+	}{
+		{"lds", r.LDS.Latency.Unit}, {"tcp", r.TCP.Latency.Unit}, {"l2", r.L2.Latency.Unit}, {"llc", r.LLC.Latency.Unit}, {"hbm", r.HBM.Latency.Unit},
+	} {
+		if rest, ok := strings.CutPrefix(v.path, l.path+".latency."); ok && rest != "count" {
+			return l.unit
+		}
+	}
+	return v.unit
+}
+
+// clusterMetric puts the cluster's name for its index.
+func clusterMetric(r *Run, metric string) string {
+	index, rest, _ := strings.Cut(metric, ".")
+	var i int
+	if _, err := fmt.Sscanf(index, "%d", &i); err != nil || i < 0 || i >= len(r.Clusters) {
+		return metric
+	}
+	return r.Clusters[i].Name + "." + rest
+}
+
+// numeric reads any leaf that has an order: numbers and truth values.
+func numeric(v any) (float64, bool) {
+	if n, ok := v.(json.Number); ok {
+		f, err := n.Float64()
+		return f, err == nil
+	}
+	rv := reflect.ValueOf(v)
+	switch {
+	case !rv.IsValid():
+		return 0, false
+	case rv.Kind() == reflect.Bool:
+		if rv.Bool() {
+			return 1, true
+		}
+		return 0, true
+	case rv.CanInt():
+		return float64(rv.Int()), true
+	case rv.CanUint():
+		return float64(rv.Uint()), true
+	case rv.CanFloat():
+		return rv.Float(), true
+	}
+	return 0, false
+}
