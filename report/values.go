@@ -101,3 +101,23 @@ func numeric(v any) (float64, bool) {
 	}
 	return 0, false
 }
+
+// Figure is a run's figure by its JSON key, such as cycles or l2.hit_rate.
+func Figure(r *Run, path string) (Value, error) {
+	values := Values(r)
+	for _, v := range values {
+		if v.Path() == path {
+			return v, nil
+		}
+	}
+	var near []string
+	for _, v := range values {
+		if p := v.Path(); strings.Contains(p, path) || strings.HasSuffix(path, "."+v.Metric) || strings.HasPrefix(p, strings.SplitN(path, ".", 2)[0]+".") {
+			near = append(near, p)
+		}
+	}
+	if len(near) == 0 {
+		near = []string{"cycles", "time_us", "tflops", "matrix_utilization", "l2.hit_rate", "stalls.barrier"}
+	}
+	return Value{}, fmt.Errorf("a run has no figure %q; it has %s, and others that docs/json.md lists", path, strings.Join(near[:min(len(near), 8)], ", "))
+}

@@ -25,6 +25,8 @@ type cli struct {
 	ISA       isaCmd       `cmd:"" name:"isa" help:"Disassemble, assemble and list instructions." example:"whisker isa disasm kernel.co"`
 	List      listCmd      `cmd:"" help:"List kernels, machines and the words that flags take." example:"whisker list"`
 	Version   versionCmd   `cmd:"" help:"Print the version." example:"whisker version"`
+
+	studyCommands
 }
 
 // Exit codes.

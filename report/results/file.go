@@ -37,9 +37,9 @@ type Study struct {
 
 // File is an open results file.
 type File struct {
-	path string
-	db   *sql.DB
-	mode string
+	path  string
+	db    *sql.DB
+	names names
 }
 
 // source names a database for the driver. Readers wait for a writer's short
@@ -149,7 +149,7 @@ func Open(path string, write bool) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &File{path, db, mode}
+	f := &File{path, db, names{}}
 	if err := f.checkVersion(); err != nil {
 		db.Close()
 		return nil, err

@@ -91,15 +91,16 @@ func (f *File) Put(r *Record) error {
 				return err
 			}
 		}
-		return putRecord(tx, r, nil)
+		return putRecord(tx, r, f.names)
 	})
 	if err != nil {
+		clear(f.names) // what the transaction added to it is not in the file
 		return fmt.Errorf("%s: point %d cannot be stored: %w", f.path, r.Point, err)
 	}
 	return nil
 }
 
-// names remembers the ids of metrics while one transaction writes many points.
+// names remembers the ids of metrics that are in the file.
 type names map[report.Value]int64
 
 func putRecord(tx *sql.Tx, r *Record, known names) error {
@@ -148,9 +149,6 @@ func putMetrics(tx *sql.Tx, point int, values []report.Value, known names) error
 		return err
 	}
 	defer insert.Close()
-	if known == nil {
-		known = names{}
-	}
 	for _, v := range values {
 		id, err := metricID(tx, v, known)
 		if err != nil {
