@@ -178,7 +178,9 @@ func TestFullDisk(t *testing.T) {
 	}
 	defer exec.Command("umount", dir).Run()
 	s := parse(t, "kernel: gemm\nfixed: {size: 256}\naxes: {seed: {from: 1, to: 60}}")
-	run := func(_ context.Context, s *Study, p Point) (results.Record, error) { return fake(p, int64(p.Index)), nil }
+	run := func(_ context.Context, s *Study, p Point) (results.Record, error) {
+		return fake(p, int64(p.Index)), nil
+	}
 	o := Options{Out: filepath.Join(dir, "r.sqlite"), Jobs: 2, Runner: run}
 	status, err := Sweep(context.Background(), s, o)
 	if err == nil || !strings.Contains(err.Error(), "no room") || status.Done == 0 || status.Done == 60 {
