@@ -108,7 +108,6 @@ func isLeaf(key string) bool { return leaves[key] }
 func (s *Study) runOptions(p Point) (sim.RunOptions, error) {
 	kernel := p.get("kernel", "")
 	o := sim.RunOptions{Kernel: kernel, Arch: defaultMachine, Mode: "timing", Threads: 1, Seed: 1, PerInstruction: true}
-	options := map[string]string{}
 	own := optionKeys(kernel)
 	if own == nil {
 		return o, unknownKernel(kernel)
@@ -123,7 +122,7 @@ func (s *Study) runOptions(p Point) (sim.RunOptions, error) {
 		case slices.Contains(runKeys, set.Key):
 			err = setRunKey(&o, set)
 		case slices.Contains(own, set.Key):
-			options[set.Key] = set.Value
+			// options below takes it
 		default:
 			err = unknownKey(set.Key, kernel, own)
 		}
@@ -131,10 +130,7 @@ func (s *Study) runOptions(p Point) (sim.RunOptions, error) {
 			return o, err
 		}
 	}
-	spreadSize(options)
-	if err := setOptions(&o, options); err != nil {
-		return o, err
-	}
+	o.Options = s.options(p)
 	return o, o.Check()
 }
 
