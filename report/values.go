@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 )
 
@@ -29,7 +30,7 @@ var leftOut = map[string]bool{"machine": true, "instructions": true, "host": tru
 
 // Values lists the numeric figures of a run in the order of its JSON keys.
 // Settings, the instruction table, histograms and the host's own times are left
-// out; clusters go by their names.
+// out; clusters and kernels go by their names.
 func Values(r *Run) []Value {
 	var out []Value
 	for _, v := range valuesOf(reflect.ValueOf(*r), "") {
@@ -44,8 +45,11 @@ func Values(r *Run) []Value {
 		if !nested {
 			component, metric = "run", v.path
 		}
-		if component == "clusters" {
-			metric = clusterMetric(r, metric)
+		switch component {
+		case "clusters":
+			metric = named(metric, len(r.Clusters), func(i int) string { return r.Clusters[i].Name })
+		case "kernels":
+			metric = named(metric, len(r.Parts), func(i int) string { return r.Parts[i].Name })
 		}
 		out = append(out, Value{component, metric, unitOf(r, v), number})
 	}
@@ -67,14 +71,14 @@ func unitOf(r *Run, v value) string {
 	return v.unit
 }
 
-// clusterMetric puts the cluster's name for its index.
-func clusterMetric(r *Run, metric string) string {
+// named puts a list entry's name for its index.
+func named(metric string, n int, name func(int) string) string {
 	index, rest, _ := strings.Cut(metric, ".")
-	var i int
-	if _, err := fmt.Sscanf(index, "%d", &i); err != nil || i < 0 || i >= len(r.Clusters) {
+	i, err := strconv.Atoi(index)
+	if err != nil || i < 0 || i >= n {
 		return metric
 	}
-	return r.Clusters[i].Name + "." + rest
+	return name(i) + "." + rest
 }
 
 // numeric reads any leaf that has an order: numbers and truth values.
