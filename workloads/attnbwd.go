@@ -117,6 +117,9 @@ func (m *bwdMain) ldsUsed() int { return ldsL + m.nw*1024 }
 func newBwd(s *bwdSpec, nw int) *bwdMain {
 	b := NewBuilder(s.cpu, 1, 5) // v0 work-item, s[0:1] arguments, s2..s4 workgroup
 	b.states.init()
+	if nw == 8 {
+		b.Virtual()
+	}
 	m := &bwdMain{Builder: b, bwdSpec: s, nw: nw, kv: bwdKV / nw, tok: map[string]int{}}
 	b.Cluster("setup", "other")
 	m.descriptors()
@@ -213,11 +216,14 @@ func (m *bwdMain) addresses() {
 	b.VAdd(m.qRow, Imm(ldsQ), m.qRow)
 	m.colAddress()
 	m.exchangeAddresses()
-	// L and delta: lane k of a row of 16 has row 4*(lane/16) + k%4.
+	// L and delta: lane k of a row of 16 has row 4*(lane/16) + k%4; with 8 waves
+	// a lane reads all four.
 	b.VShr(m.lAddr, lane, 4)
 	b.VShl(m.lAddr, m.lAddr, 2)
-	b.VAnd(t, Imm(3), lane)
-	b.VAdd(m.lAddr, t, m.lAddr)
+	if m.nw == 4 {
+		b.VAnd(t, Imm(3), lane)
+		b.VAdd(m.lAddr, t, m.lAddr)
+	}
 	b.VShl(m.lAddr, m.lAddr, 2)
 	b.SOP2(isa.S_LSHL_B32, s0, m.ln.wave, Imm(10))
 	b.SAdd(s0, s0, Imm(ldsL))
@@ -356,7 +362,6 @@ func (m *bwdMain) streams() {
 
 // finish wraps the code in a launch over mem.
 func (m *bwdMain) finish(mem *isa.Memory, args []uint64) (*Built, error) {
-	m.SOPP(isa.S_ENDPGM, 0)
 	m.EndCluster()
 	name := fmt.Sprintf("attention_backward_%s_%s", m.schedule, map[bool]string{true: "causal", false: "full"}[m.causal])
 	if m.group() > 1 {

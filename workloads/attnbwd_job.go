@@ -48,8 +48,6 @@ func (s *bwdSpec) check(dim int) error {
 		return fmt.Errorf("%s: --seq is %d; it must be a multiple of %d, the KV rows of a workgroup", bwdName, s.seq, bwdKV)
 	case s.heads%s.kvHeads != 0:
 		return fmt.Errorf("%s: --heads %d is no multiple of --kv-heads %d; every KV head serves the same number of query heads", bwdName, s.heads, s.kvHeads)
-	case s.causal && s.schedule == PingPong8:
-		return fmt.Errorf("%s: schedule %s has no causal form; use --schedule %s", bwdName, PingPong8, Interleave4)
 	case int64(s.seq)*int64(s.qStride()) >= 1<<32:
 		return fmt.Errorf("%s: %d rows of %d heads are %d bytes, beyond the 4 GB that a buffer descriptor reaches", bwdName, s.seq, s.heads, int64(s.seq)*int64(s.qStride()))
 	}
@@ -63,7 +61,7 @@ func bwdOptions() []Option {
 		{"kv-heads", "as many as heads", "divides heads", "heads of K and V"},
 		{"seq", "4096", "multiple of 256", "rows of a sequence"},
 		{"dim", "128", "128", "elements of a row"},
-		{"causal", "false", "true, false", "keys after the query are masked (" + Interleave4 + ")"},
+		{"causal", "false", "true, false", "keys after the query are masked"},
 		{"schedule", Interleave4, Interleave4 + ", " + PingPong8, "4 waves with memory operations among the matrix instructions, or 8 waves in two groups"},
 		{"registers", Pinned, Pinned + ", " + Compiler, "as the kernel states them, or as a compiler that cannot feed AGPRs to matrix instructions"},
 		{"seed", "0", "", "of the N(0,1) inputs"},
@@ -109,8 +107,20 @@ func buildBwd(r Request) (*Job, error) {
 // bwdMainKernel builds the form that s asks for.
 func bwdMainKernel(s *bwdSpec, d *bwdData) (*Built, error) {
 	args := []uint64{d.q, d.k, d.v, d.do, d.l, d.delta, d.acc, d.dk, d.dv}
+	if s.schedule == PingPong8 {
+		m := newBwd(s, 8)
+		newBwd8(m).build()
+		m.SOPP(isa.S_ENDPGM, 0)
+		at, err := m.allocate(256) // two waves a SIMD
+		if err != nil {
+			return nil, err
+		}
+		m.loopStart, m.loopEnd = at[m.loopStart], at[m.loopEnd]
+		return m.finish(d.mem, args)
+	}
 	m := newBwd(s, 4)
 	newBwd4(m).build()
+	m.SOPP(isa.S_ENDPGM, 0)
 	return m.finish(d.mem, args)
 }
 
@@ -126,6 +136,7 @@ func bwdForms() []Info {
 	var all []Info
 	for _, f := range []struct{ schedule, registers, summary string }{
 		{Interleave4, Pinned, "4 waves, AGPRs as inputs of the matrix instructions"},
+		{PingPong8, Pinned, "8 waves in two groups that take turns at the matrix pipe and at memory"},
 	} {
 		s := &bwdSpec{cpu: isa.GFX950, batch: 1, heads: 1, kvHeads: 1, seq: bwdKV, schedule: f.schedule, registers: f.registers}
 		b, err := bwdMainKernel(s, newBwdData(s))

@@ -75,22 +75,7 @@ func (p *bwd4) build() {
 func (p *bwd4) prologue() {
 	p.Cluster("prologue", "other")
 	p.fillK()
-	t0, t1, s0, s1 := p.t.At(0, 1), p.t.At(1, 1), p.s.At(0, 1), p.s.At(1, 1)
-	// V by rows: lane%16 is the row of a tile, lane/16 the 8 columns out of 32.
-	p.SMov(s1, Imm(p.kvStride()))
-	p.VAnd(t0, Imm(15), p.ln.lane)
-	p.SMul(s0, p.ln.wave, Imm(p.kv))
-	p.VAdd(t0, s0, t0)
-	p.VMul(t0, t0, s1)
-	p.VAnd(t1, Imm(48), p.ln.lane)
-	p.VAdd(t0, t1, t0)
-	p.SMov(s0, Imm(0))
-	for t := range p.kv / 16 {
-		for c := range 4 {
-			p.BufferOp(isa.BUFFER_LOAD_DWORDX4, p.v.At((t*4+c)*4, 4), t0, p.srdV, s0, c*64, false)
-		}
-		p.SAdd(s0, s0, Imm(16*p.kvStride()))
-	}
+	p.loadV(p.v)
 	for h := range 2 {
 		for i := range p.voffQ {
 			p.fillQO(false, h, i)
@@ -111,6 +96,26 @@ func (p *bwd4) prologue() {
 		for c := range 4 {
 			p.readK(p.kTile(t, c), t, c)
 		}
+	}
+}
+
+// loadV loads the wave's rows of V as operands of its 16-row tiles.
+func (m *bwdMain) loadV(v Val) {
+	t0, t1, s0, s1 := m.t.At(0, 1), m.t.At(1, 1), m.s.At(0, 1), m.s.At(1, 1)
+	// V by rows: lane%16 is the row of a tile, lane/16 the 8 columns out of 32.
+	m.SMov(s1, Imm(m.kvStride()))
+	m.VAnd(t0, Imm(15), m.ln.lane)
+	m.SMul(s0, m.ln.wave, Imm(m.kv))
+	m.VAdd(t0, s0, t0)
+	m.VMul(t0, t0, s1)
+	m.VAnd(t1, Imm(48), m.ln.lane)
+	m.VAdd(t0, t1, t0)
+	m.SMov(s0, Imm(0))
+	for t := range m.kv / 16 {
+		for c := range 4 {
+			m.BufferOp(isa.BUFFER_LOAD_DWORDX4, v.At((t*4+c)*4, 4), t0, m.srdV, s0, c*64, false)
+		}
+		m.SAdd(s0, s0, Imm(16*m.kvStride()))
 	}
 }
 

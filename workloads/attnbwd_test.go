@@ -53,6 +53,8 @@ func TestBackwardComputes(t *testing.T) {
 		bwdForm(2, 1, 256),
 		bwdForm(1, 1, 512, "causal=true"),
 		bwdForm(2, 1, 512, "causal=true"),
+		bwdForm(1, 1, 256, "schedule=pingpong8"),
+		bwdForm(2, 1, 512, "schedule=pingpong8", "causal=true"),
 	} {
 		if testing.Short() && o["seq"] != "256" {
 			continue
@@ -94,7 +96,7 @@ func TestBackwardAssembles(t *testing.T) {
 		t.Skip("llvm-mc-22 is not installed")
 	}
 	dir := t.TempDir()
-	for _, o := range []map[string]string{bwdForm(1, 1, 256), bwdForm(2, 1, 256, "causal=true")} {
+	for _, o := range []map[string]string{bwdForm(1, 1, 256), bwdForm(2, 1, 256, "causal=true"), bwdForm(1, 1, 256, "schedule=pingpong8")} {
 		for _, b := range buildBackward(t, o).Kernels {
 			k := b.Launch.Kernel
 			text, err := isa.Assembly(k)

@@ -57,6 +57,8 @@ type Builder struct {
 	dropWait int // ordinal of the wait to leave out, -1 for none
 	dropped  int // instruction index where the dropped wait would stand, -1
 	states   waitStates
+	virtual  bool    // VGPR hands out virtual registers
+	tuples   []tuple // the virtual ones, in order
 }
 
 // NewBuilder starts a kernel for cpu with the first free registers after the
@@ -68,6 +70,9 @@ func NewBuilder(cpu isa.CPU, firstV, firstS int) *Builder {
 // VGPR allocates n vector registers, even-aligned when n > 1 (gfx90a and later
 // require it of 64-bit and wider tuples).
 func (b *Builder) VGPR(n int) Val {
+	if b.virtual {
+		return b.newVirtual(n)
+	}
 	if n > 1 {
 		b.nextV += b.nextV & 1
 	}
