@@ -65,7 +65,7 @@ func (c *CU) index(w *wave) int { return int(w.simd)*c.spec.WaveSlots + int(w.sl
 type InstInfo struct {
 	Unit     isa.Unit
 	Busy     int32 // cycles of VALU or matrix pipe
-	WaitVM   int   // s_waitcnt: outstanding operations allowed; -1 for any other instruction
+	WaitVM   int   // s_waitcnt, s_endpgm: outstanding operations allowed; -1 for any other instruction
 	WaitLGKM int
 	Barrier  bool
 	LDS      bool
@@ -75,8 +75,11 @@ type InstInfo struct {
 func (p *Program) Info(i int) InstInfo {
 	u := &p.uops[i]
 	f := InstInfo{Unit: u.unit, Busy: u.busy, WaitVM: -1, WaitLGKM: -1, Barrier: u.kind == kindBarrier, LDS: u.kind == kindLDS}
-	if u.kind == kindWaitcnt {
+	switch u.kind {
+	case kindWaitcnt:
 		f.WaitVM, f.WaitLGKM = int(u.waitVM), int(u.waitLGKM)
+	case kindEnd:
+		f.WaitVM, f.WaitLGKM = 0, 0
 	}
 	return f
 }

@@ -217,6 +217,7 @@ func (r *recorder) recording(ask *RecordOptions, run *report.Run, res *xcd.GPURe
 	if err := explainLDS(rec.LDS, k); err != nil {
 		return err
 	}
+	rec.Layouts = layoutViews(k.CPU.String())
 	for i := range res.Memory.L2PerXCD {
 		l := &res.Memory.L2PerXCD[i]
 		llc := res.Memory.LLCPerXCD[i]

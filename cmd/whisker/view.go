@@ -8,6 +8,7 @@ import (
 type recordFlags struct {
 	outputFlags
 	Record        string `group:"Timeline" placeholder:"FILE" help:"Record the run's events to a run file, for whisker view."`
+	HTML          string `name:"html" group:"Timeline" placeholder:"FILE" help:"Write a page that a browser opens from disk."`
 	WindowKernel  int    `group:"Timeline" placeholder:"N" help:"Which kernel of several to record, from 0."`
 	RecordLimitMB int    `name:"record-limit-mb" group:"Timeline" placeholder:"MB" help:"Memory that a recording may take (default 512)."`
 }
@@ -19,7 +20,7 @@ type outputFlags struct {
 }
 
 // wanted reports whether the run is to be recorded.
-func (f *recordFlags) wanted() bool { return f.Record != "" }
+func (f *recordFlags) wanted() bool { return f.Record != "" || f.HTML != "" }
 
 // ask is what the run is told to record, nil for nothing.
 func (f *recordFlags) ask() *sim.RecordOptions {
@@ -31,5 +32,5 @@ func (f *recordFlags) ask() *sim.RecordOptions {
 
 // outputs is what is written of a recording.
 func (f *recordFlags) outputs() sim.Outputs {
-	return sim.Outputs{Record: f.Record}
+	return sim.Outputs{Record: f.Record, HTML: f.HTML}
 }

@@ -47,6 +47,7 @@ type Recording struct {
 	Groups   []Group // every workgroup of the launch, by number
 	Grid     Grid
 	LDS      []LDSAccess // one a DS instruction of the window
+	Layouts  []LayoutView
 	XCDs     []XCD
 }
 
@@ -112,7 +113,7 @@ type LDSAccess struct {
 	Inst      int32
 	Addresses []uint32 // of 64 lanes
 	Second    []uint32 // second address of read2 and write2, else empty
-	Lanes     uint64   // active
+	Lanes     uint64   `json:",string"` // active
 	Service   int32    // bank cycles
 	Conflicts int32
 	Bytes     int   // a lane
@@ -133,3 +134,13 @@ func (c *CU) Lane(simd, slot int) *Lane {
 
 // Name is the CU's name, as in 0.3: XCD and CU.
 func (c *CU) Name() string { return fmt.Sprintf("%d.%d", c.XCD, c.ID) }
+
+// LayoutView is one access of a named LDS layout with and without its swizzle.
+type LayoutView struct {
+	Layout, Op  string
+	Access      int
+	RowBytes    int
+	Rows        int
+	SwizzleText string
+	Off, On     *LDSAccess // On is nil when the swizzle tears a lane's data apart
+}
