@@ -28,7 +28,7 @@ var (
 // leafTable lists every leaf in file order.
 func leafTable() []leafSpec {
 	groups := [][]leafSpec{
-		chipLeaves(), clockLeaves(), cuLeaves(), aluLeaves(), fetchLeaves(), ldsLeaves(),
+		chipLeaves(), clockLeaves(), powerLeaves(), cuLeaves(), aluLeaves(), fetchLeaves(), ldsLeaves(),
 		tcpLeaves(), l2Leaves(), fabricLeaves(), llcLeaves(), hbmLeaves(), dispatchLeaves(),
 	}
 	var all []leafSpec

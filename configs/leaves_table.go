@@ -17,6 +17,8 @@ func chipLeaves() []leafSpec {
 
 func clockLeaves() []leafSpec {
 	specs := []leafSpec{
+		leaf("clock.law", "", oneOf("power", "sustained"), "where the core clock comes from: the run's power budget, or one clock per data type",
+			func(m *Machine) any { return &m.Clock.Law }),
 		leaf("clock.peak_mhz", "MHz", mhz, "peak engine clock; the peak rates are quoted at it",
 			func(m *Machine) any { return &m.Clock.PeakMHz }),
 	}
@@ -28,6 +30,44 @@ func clockLeaves() []leafSpec {
 	}
 	return append(specs, leaf("clock.default_mhz", "MHz", mhz, "core clock of a data type without an entry",
 		func(m *Machine) any { return &m.Clock.DefaultMHz }))
+}
+
+func powerLeaves() []leafSpec {
+	pj := limits{min: 0, max: 1e6}
+	return []leafSpec{
+		leaf("power.board_w", "W", limits{min: 1, max: 1e5}, "sustained board power limit",
+			func(m *Machine) any { return &m.Power.BoardW }),
+		leaf("power.static_w", "W", limits{min: 0, max: 1e5}, "drawn whatever runs: leakage, memory refresh, I/O",
+			func(m *Machine) any { return &m.Power.StaticW }),
+		leaf("power.floor_mhz", "MHz", mhz, "clock up to which the core runs at its lowest voltage",
+			func(m *Machine) any { return &m.Power.FloorMHz }),
+		leaf("power.peak_voltage", "", limits{min: 1, max: 3}, "core voltage at clock.peak_mhz over that at power.floor_mhz",
+			func(m *Machine) any { return &m.Power.PeakVoltage }),
+		leaf("power.cu_pj_per_cycle", "pJ", pj, "a CU's clock tree, issue and operand movement, per cycle",
+			func(m *Machine) any { return &m.Power.CUPJPerCycle }),
+		leaf("power.matrix_pj_per_flop_64bit", "pJ", pj, "matrix instructions with 64-bit inputs",
+			func(m *Machine) any { return &m.Power.MatrixPJPerFLOP64Bit }),
+		leaf("power.matrix_pj_per_flop_32bit", "pJ", pj, "matrix instructions with 32-bit inputs, xf32 too",
+			func(m *Machine) any { return &m.Power.MatrixPJPerFLOP32Bit }),
+		leaf("power.matrix_pj_per_flop_16bit", "pJ", pj, "matrix instructions with bf16 and fp16 inputs",
+			func(m *Machine) any { return &m.Power.MatrixPJPerFLOP16Bit }),
+		leaf("power.matrix_pj_per_flop_8bit", "pJ", pj, "matrix instructions with fp8, bf8 and int8 inputs",
+			func(m *Machine) any { return &m.Power.MatrixPJPerFLOP8Bit }),
+		leaf("power.matrix_pj_per_flop_6bit", "pJ", pj, "matrix instructions with fp6 and bf6 inputs",
+			func(m *Machine) any { return &m.Power.MatrixPJPerFLOP6Bit }),
+		leaf("power.matrix_pj_per_flop_4bit", "pJ", pj, "matrix instructions with fp4 inputs",
+			func(m *Machine) any { return &m.Power.MatrixPJPerFLOP4Bit }),
+		leaf("power.valu_pj_per_lane", "pJ", pj, "one lane of a vector ALU operation",
+			func(m *Machine) any { return &m.Power.VALUPJPerLane }),
+		leaf("power.lds_pj_per_byte", "pJ/B", pj, "LDS reads, writes and fills",
+			func(m *Machine) any { return &m.Power.LDSPJPerByte }),
+		leaf("power.l2_pj_per_byte", "pJ/B", pj, "bytes between L1 and L2",
+			func(m *Machine) any { return &m.Power.L2PJPerByte }),
+		leaf("power.fabric_pj_per_byte", "pJ/B", pj, "bytes between L2 and LLC",
+			func(m *Machine) any { return &m.Power.FabricPJPerByte }),
+		leaf("power.hbm_pj_per_byte", "pJ/B", pj, "bytes between LLC and HBM",
+			func(m *Machine) any { return &m.Power.HBMPJPerByte }),
+	}
 }
 
 func cuLeaves() []leafSpec {

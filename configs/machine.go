@@ -10,6 +10,7 @@ type Machine struct {
 
 	Chip     Chip
 	Clock    Clock
+	Power    Power
 	CU       CU
 	VALU     VALU
 	MFMA     MFMA
@@ -30,8 +31,27 @@ type Chip struct {
 	IODs                           int
 }
 
-// Clock is the explicit clock law: one sustained clock per data type.
+// Power is the budget that the clock law "power" solves for the core clock: the
+// board's limit, what it draws without work, and the energy of each kind of
+// work at the voltage floor. Above FloorMHz the core's voltage grows linearly to
+// PeakVoltage, in units of the floor's, at the peak clock, and the core's energies with its square.
+type Power struct {
+	BoardW, StaticW                            float64
+	FloorMHz                                   int
+	PeakVoltage                                float64 // at clock.peak_mhz, over the floor's voltage
+	CUPJPerCycle                               float64 // a CU's clock tree, issue and idle switching, per cycle
+	MatrixPJPerFLOP64Bit, MatrixPJPerFLOP32Bit float64 // pJ per FLOP of matrix instructions, by input width
+	MatrixPJPerFLOP16Bit, MatrixPJPerFLOP8Bit  float64
+	MatrixPJPerFLOP6Bit, MatrixPJPerFLOP4Bit   float64
+	VALUPJPerLane                              float64 // per lane of a vector ALU operation
+	LDSPJPerByte, L2PJPerByte                  float64 // LDS: bytes read and written; L2: bytes between it and the L1
+	FabricPJPerByte, HBMPJPerByte              float64 // fabric and LLC: bytes between L2 and LLC; not on the core's voltage
+}
+
+// Clock is the clock law: "power" solves the power budget of the run, and
+// "sustained" takes one clock per data type.
 type Clock struct {
+	Law          string
 	PeakMHz      int
 	SustainedMHz map[string]float64  // data type (bf16, fp16, fp8, ..., idle) to MHz under that load
 	FittedOn     map[string][]string // data type to the points the clock was fitted on; absent: assumed

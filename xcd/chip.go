@@ -58,6 +58,12 @@ type Kernel struct {
 	// Alive, when not nil, returns a number that grows while waves get anywhere.
 	// A launch in which it has not grown for LivelockCycles is given up.
 	Alive func() uint64
+	// StopAt, when positive, ends the run at the first window boundary after so
+	// many cycles, and StopAfter when so many workgroups have ended. Windows
+	// depend on the model alone, so that a stopped run is as repeatable as a
+	// whole one.
+	StopAt    int64
+	StopAfter int
 }
 
 // LivelockCycles is how long waves may run without ending, releasing a barrier,
@@ -307,10 +313,14 @@ func (c *Chip) Run(ctx context.Context, k Kernel) (Result, error) {
 	}
 	start := c.now
 	c.command.begin(start, lists, k.Waves)
-	if err := c.runWindows(ctx, k); err != nil {
+	err := c.runWindows(ctx, k)
+	if err != nil && err != errStopped {
 		return Result{}, err
 	}
-	r := Result{Cycles: c.command.endAt - start, FirstWorkgroup: cache.Never}
+	r := Result{Cycles: c.command.endAt - start, FirstWorkgroup: cache.Never, Finished: c.finished()}
+	if err == errStopped {
+		r.Cycles, r.Stopped = c.now-start, true
+	}
 	for _, x := range c.xcds {
 		if x.dispatch.list.count > 0 {
 			r.FirstWorkgroup = min(r.FirstWorkgroup, x.firstWave-start)

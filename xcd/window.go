@@ -19,6 +19,7 @@ func (c *Chip) runWindows(ctx context.Context, k Kernel) error {
 	defer p.close()
 	told, windows := -1, 0
 	alive, aliveAt := uint64(0), c.now
+	begin := c.now
 	for {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("stopped after %d of %d workgroups: %w", c.finished(), k.Workgroups, err)
@@ -43,6 +44,9 @@ func (c *Chip) runWindows(ctx context.Context, k Kernel) error {
 		if c.scratch, err = exchange(c.bridges, c.scratch); err != nil {
 			return err
 		}
+		if k.StopAt > 0 && c.now-begin >= k.StopAt || k.StopAfter > 0 && c.finished() >= k.StopAfter {
+			return errStopped
+		}
 		windows++
 		if k.Alive != nil && windows%livelockWindows == 0 {
 			if n := k.Alive(); n != alive {
@@ -59,6 +63,9 @@ func (c *Chip) runWindows(ctx context.Context, k Kernel) error {
 		}
 	}
 }
+
+// errStopped ends a launch at Kernel.StopAt or StopAfter.
+var errStopped = errors.New("stopped as asked")
 
 // progressWindows is how many windows pass at most between two calls of
 // Progress.
