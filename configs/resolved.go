@@ -63,7 +63,10 @@ func (r *Resolved) assign(spec *leafSpec, v value, p provenance) {
 }
 
 // commandLine is the provenance of a value that Set gave.
-var commandLine = provenance{class: Assumed, source: "set on the command line"}
+var commandLine = provenance{class: Assumed, source: CommandLineSource}
+
+// CommandLineSource is the source of a leaf that Resolved.Set has set.
+const CommandLineSource = "set on the command line"
 
 // Set changes one leaf by an assignment such as lds.bytes=262144. It checks
 // the value against the leaf's own range only, so that leaves which must agree

@@ -15,6 +15,7 @@ type Run struct {
 	Cycles            int64   `json:"cycles" unit:"cycles" doc:"core clock cycles from the first workgroup's launch to the last wave's end, its stores acknowledged"`
 	ClockMHz          float64 `json:"clock_mhz" unit:"MHz" doc:"core clock that the cycles are turned into time with"`
 	Clock             Clock   `json:"clock"`
+	Power             *Power  `json:"power,omitempty" doc:"the power budget that gave the clock; absent when the clock is one of a data type or set by hand"`
 	KernelTimeUS      float64 `json:"kernel_time_us" unit:"us" doc:"cycles over the clock, without launch overhead"`
 	LaunchOverheadUS  float64 `json:"launch_overhead_us" unit:"us" doc:"constant of the machine file or of --launch-overhead-us, added once"`
 	TimeUS            float64 `json:"time_us" unit:"us" doc:"what a benchmark that times each launch sees: kernel time and launch overhead"`
@@ -102,6 +103,27 @@ type Clock struct {
 	Class      string   `json:"class" doc:"class of the clock's constants: published, measured, derived, calibrated or assumed"`
 	FittedOn   []string `json:"fitted_on" doc:"points that a calibrated clock was fitted on"`
 	Prediction bool     `json:"prediction" doc:"true when this very point is not among fitted_on"`
+}
+
+// Power is the power budget of a run. Energies are at the voltage floor.
+type Power struct {
+	LimitW       float64 `json:"limit_w" unit:"W" doc:"sustained board limit"`
+	Watts        float64 `json:"watts" unit:"W" doc:"board power of this run at clock_mhz"`
+	StaticW      float64 `json:"static_w" unit:"W" doc:"part of watts that does not depend on the work"`
+	SimulatedMHz float64 `json:"simulated_mhz" unit:"MHz" doc:"clock that the cycles were simulated at: within 1 % of clock_mhz, which the budget gives for their work"`
+	Limited      bool    `json:"limited" doc:"true when the limit and not the peak clock gave clock_mhz"`
+	Energy       Energy  `json:"energy"`
+}
+
+// Energy is a run's energy by what it was spent on, without the static part.
+type Energy struct {
+	Matrix float64 `json:"matrix_j" unit:"J" doc:"matrix instructions"`
+	CU     float64 `json:"cu_j" unit:"J" doc:"clock trees, issue and operand movement"`
+	VALU   float64 `json:"valu_j" unit:"J" doc:"vector ALU"`
+	LDS    float64 `json:"lds_j" unit:"J" doc:"LDS reads, writes and fills"`
+	L2     float64 `json:"l2_j" unit:"J" doc:"between L1 and L2"`
+	Fabric float64 `json:"fabric_j" unit:"J" doc:"between L2 and LLC"`
+	HBM    float64 `json:"hbm_j" unit:"J" doc:"between LLC and HBM"`
 }
 
 // LaunchPoint is the result at one launch overhead.

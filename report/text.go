@@ -92,6 +92,11 @@ func writeTime(b *strings.Builder, r *Run) error {
 	}
 	b.WriteString("\nTIME\n")
 	fmt.Fprintf(b, "  %s cycles at %.0f MHz (%s)\n", Thousands(r.Cycles), r.ClockMHz, clock)
+	if p := r.Power; p != nil {
+		e := &p.Energy
+		fmt.Fprintf(b, "  power: %.0f of %.0f W; joules: matrix %.3g, CUs %.3g, VALU %.3g, LDS %.3g, L2 %.3g, fabric %.3g, HBM %.3g\n", p.Watts, p.LimitW,
+			e.Matrix, e.CU, e.VALU, e.LDS, e.L2, e.Fabric, e.HBM)
+	}
 	fmt.Fprintf(b, "  %.2f us = %.2f us + %.2f us launch: %.1f TFLOPS, %s of the %.1f at this clock\n", r.TimeUS, r.KernelTimeUS,
 		r.LaunchOverheadUS, r.TFLOPS, Percent(r.PeakShare), r.PeakTFLOPSAtClock)
 	parts := make([]string, 0, len(r.LaunchSensitivity))

@@ -11,17 +11,18 @@ import (
 	"github.com/whisker-sim/whisker/workloads"
 )
 
-// clockLaw is the sustained clock that a run is simulated at.
+// clockLaw is where a run's core clock comes from.
 type clockLaw struct {
-	mhz      float64
+	mhz      float64 // what the run is simulated at
 	text     string
 	class    string
 	fittedOn []string
+	power    bool // mhz is a guess until the run's power budget is solved
 }
 
-// clockFor picks the sustained clock of a data type from the machine file. The
-// law is one clock per device and data type under matrix load; a type without
-// an entry runs at the default, which is printed as assumed.
+// clockFor picks the law of a data type from the machine file. The law
+// "sustained", and a clock that is set by hand, give one clock per data type. The
+// law "power" starts from that clock and is solved with the run's work.
 func clockFor(machine *configs.Resolved, dtype string) clockLaw {
 	c := machine.Machine().Clock
 	path := "clock.sustained_mhz." + dtype
@@ -30,13 +31,32 @@ func clockFor(machine *configs.Resolved, dtype string) clockLaw {
 		path, mhz = "clock.default_mhz", c.DefaultMHz
 	}
 	l := clockLaw{mhz: mhz, class: "assumed", text: fmt.Sprintf("sustained clock under %s load: %g MHz", dtype, mhz)}
+	byHand := false
 	for _, leaf := range machine.Leaves() {
 		if leaf.Path == path {
 			l.class = leaf.Class
 			l.fittedOn = slices.Clone(leaf.FittedOn)
+			byHand = leaf.Source == configs.CommandLineSource
 		}
 	}
+	if l.power = c.Law == "power" && !byHand; l.power {
+		l.byPower(machine, matrixLeaf(dtype))
+	}
 	return l
+}
+
+// byPower takes text and class from the power budget: its fitted constant is
+// the energy of the run's matrix work.
+func (l *clockLaw) byPower(machine *configs.Resolved, leafPath string) {
+	p := machine.Machine().Power
+	l.text = fmt.Sprintf("power budget of %g W", p.BoardW)
+	l.class, l.fittedOn = "assumed", nil
+	for _, leaf := range machine.Leaves() {
+		if leaf.Path == leafPath {
+			l.class = leaf.Class
+			l.fittedOn = slices.Clone(leaf.FittedOn)
+		}
+	}
 }
 
 // point names a run the way fitted_on does: "gemm bf16 8192x8192x8192".

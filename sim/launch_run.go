@@ -66,7 +66,7 @@ func RunLaunch(o LaunchOptions) (*report.Run, error) {
 			built.FLOPs = want.rows.FLOPs
 		}
 	}
-	job := &workloads.Job{DType: built.Spec.DType, Settings: []workloads.Setting{{Name: "dtype", Value: built.Spec.DType}}}
+	job := &workloads.Job{FLOPs: built.FLOPs, DType: built.Spec.DType, Settings: []workloads.Setting{{Name: "dtype", Value: built.Spec.DType}}}
 	r := newReport(&o.RunOptions, machine, job, built)
 	switch at, scratch := usesScratch(p.launch.Kernel); {
 	case o.Mode == "functional":
@@ -75,7 +75,7 @@ func RunLaunch(o LaunchOptions) (*report.Run, error) {
 		in := &p.launch.Kernel.Insts[at]
 		err = fmt.Errorf("kernel %s, pc %#x (%s): what lies in scratch may be an address, and %w", p.meta.Name, in.PC, in.Text(p.launch.Kernel.CPU), cu.ErrNotComputed)
 	default:
-		err = o.timing(r, machine, built)
+		r, p, err = o.timed(machine, job, l, p)
 	}
 	if errors.Is(err, cu.ErrNotComputed) {
 		return l.inFull(o, err)
@@ -172,23 +172,7 @@ func matrixType(k *isa.Kernel) string {
 		if !strings.HasPrefix(name, "v_mfma_") && !strings.HasPrefix(name, "v_smfmac_") {
 			continue
 		}
-		switch {
-		case strings.Contains(name, "bf16"):
-			return "bf16"
-		case strings.HasSuffix(name, "f8f6f4"):
-			return [...]string{"fp8", "fp8", "fp6", "fp6", "fp4"}[min(k.Insts[i].CBSZ, 4)]
-		case strings.Contains(name, "fp8"), strings.Contains(name, "bf8"):
-			return "fp8"
-		case strings.HasSuffix(name, "xf32"):
-			return "xf32"
-		case strings.HasSuffix(name, "f16"):
-			return "fp16"
-		case strings.HasSuffix(name, "f64"):
-			return "fp64"
-		case strings.HasSuffix(name, "f32"):
-			return "fp32"
-		}
-		return "int8"
+		return instType(&k.Insts[i])
 	}
 	return "idle"
 }
@@ -239,10 +223,42 @@ func (p *prepared) functional(r *report.Run) error {
 	return nil
 }
 
-// timing advances the machine cycle by cycle.
-func (o *LaunchOptions) timing(r *report.Run, machine *configs.Resolved, b *workloads.Built) error {
+// timed runs the launch until its power budget agrees with its clock, each time
+// from fresh memory. It returns what was run last.
+func (o *LaunchOptions) timed(machine *configs.Resolved, job *workloads.Job, l *LaunchFile, p *prepared) (*report.Run, *prepared, error) {
 	m := machine.Machine()
-	law := clockFor(machine, b.Spec.DType)
+	law := clockFor(machine, job.DType)
+	for try := 1; ; try++ {
+		built, err := p.built()
+		if err != nil {
+			return nil, nil, err
+		}
+		built.FLOPs = job.FLOPs
+		r := newReport(&o.RunOptions, machine, job, built)
+		var work energy
+		if err := o.timing(r, machine, built, law, &work); err != nil {
+			return nil, nil, err
+		}
+		next := work.clock(&m.Power, m.Clock.PeakMHz)
+		if !law.power {
+			return r, p, nil
+		}
+		if settled(law.mhz, next) || try == clockTries {
+			w := powerReport(&work, m, next)
+			r.Power, r.ClockMHz = &w, next
+			r.PeakTFLOPSAtClock *= next / law.mhz
+			return r, p, nil
+		}
+		law.mhz = next
+		if p, err = l.prepare(); err != nil {
+			return nil, nil, err
+		}
+	}
+}
+
+// timing advances the machine cycle by cycle.
+func (o *LaunchOptions) timing(r *report.Run, machine *configs.Resolved, b *workloads.Built, law clockLaw, work *energy) error {
+	m := machine.Machine()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	stopped := int64(0)

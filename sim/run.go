@@ -31,10 +31,7 @@ func Run(o RunOptions) (*report.Run, error) {
 	if err != nil {
 		return nil, &UsageError{err}
 	}
-	if o.Mode != "timing" {
-		job.FillInputs()
-	}
-	r, err := runJob(&o, machine, job)
+	r, job, err := runJob(&o, machine, job)
 	if err != nil {
 		return nil, err
 	}
@@ -52,22 +49,101 @@ func Run(o RunOptions) (*report.Run, error) {
 	return r, nil
 }
 
-// runJob runs a job's kernels one after the other.
-func runJob(o *RunOptions, machine *configs.Resolved, job *workloads.Job) (*report.Run, error) {
-	var parts []*report.Run
+// runJob runs a job's kernels one after the other, again at another clock until
+// the power budget agrees with it. It returns the job that was run last: each
+// try has its own, with memory as a launch finds it.
+func runJob(o *RunOptions, machine *configs.Resolved, job *workloads.Job) (*report.Run, *workloads.Job, error) {
+	m := machine.Machine()
+	law := clockFor(machine, job.DType)
+	again := func() (err error) {
+		job, err = build(o, m)
+		return err
+	}
+	if law.power && o.Mode != "functional" {
+		next, err := pilot(o, machine, job, law)
+		if err != nil {
+			return nil, nil, err
+		}
+		if next != 0 {
+			law.mhz = next
+			if err := again(); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	for try := 1; ; try++ {
+		if o.Mode != "timing" {
+			job.FillInputs()
+		}
+		parts, work, err := runKernels(o, machine, job, law)
+		if err != nil {
+			return nil, nil, err
+		}
+		r := combine(job, parts)
+		if !law.power || o.Mode == "functional" {
+			return r, job, nil
+		}
+		next := work.clock(&m.Power, m.Clock.PeakMHz)
+		if settled(law.mhz, next) || try == clockTries {
+			p := powerReport(&work, m, next)
+			r.Power, r.ClockMHz = &p, next
+			r.PeakTFLOPSAtClock *= next / law.mhz
+			if !settled(law.mhz, next) {
+				r.Notes = append(r.Notes, fmt.Sprintf("the clock has not settled in %d runs: simulated at %.0f MHz, the power budget gives %.0f", clockTries, law.mhz, next))
+			}
+			return r, job, nil
+		}
+		law.mhz = next
+		if err := again(); err != nil {
+			return nil, nil, err
+		}
+	}
+}
+
+// pilot runs the start of a long job's longest kernel for a first guess of the
+// clock; it is 0 when the job is not long.
+func pilot(o *RunOptions, machine *configs.Resolved, job *workloads.Job, law clockLaw) (mhz float64, err error) {
+	m := machine.Machine()
+	var longest *workloads.Built
+	for _, b := range job.Kernels {
+		if longest == nil || expectedInsts(b) > expectedInsts(longest) {
+			longest = b
+		}
+	}
+	if expectedInsts(longest) < pilotWorth {
+		return 0, nil
+	}
+	g, err := xcd.NewGPU(m, law.mhz, longest.Launch, xcd.GPUOptions{Threads: o.Threads, ColdLLC: o.ColdLLC, Warm: warmRanges(longest), StopAt: pilotCycles})
+	if err != nil {
+		return 0, &UsageError{err}
+	}
+	res, err := g.Run(context.Background())
+	if err != nil {
+		return 0, err
+	}
+	e := energyOf(longest.Launch.Kernel, res, m, law.mhz)
+	return e.clock(&m.Power, m.Clock.PeakMHz), nil
+}
+
+// runKernels runs a job's kernels once, at the law's clock.
+func runKernels(o *RunOptions, machine *configs.Resolved, job *workloads.Job, law clockLaw) (parts []*report.Run, work energy, err error) {
 	for _, b := range job.Kernels {
 		part := newReport(o, machine, job, b)
-		var err error
 		if o.Mode == "functional" {
 			err = runFunctional(part, b)
 		} else {
-			err = runTiming(o, part, machine, job, b)
+			err = runTiming(o, part, machine, job, b, law, &work)
 		}
 		if err != nil {
-			return nil, err
+			return nil, work, err
 		}
 		parts = append(parts, part)
 	}
+	return parts, work, nil
+}
+
+// combine makes one run of a job's kernels.
+func combine(job *workloads.Job, parts []*report.Run) *report.Run {
 	if len(parts) > 1 { // each is named by its own kernel, the whole by the job
 		for i, b := range job.Kernels {
 			parts[i].Kernel = b.Launch.Kernel.Name
@@ -78,7 +154,7 @@ func runJob(o *RunOptions, machine *configs.Resolved, job *workloads.Job) (*repo
 	// Each kernel is a launch of its own.
 	r.LaunchOverheadUS *= float64(len(parts))
 	r.Notes = append(r.Notes, job.Notes...)
-	return r, nil
+	return r
 }
 
 func hostFigures(begin time.Time, threads int) *report.Host {
@@ -158,9 +234,8 @@ func verify(r *report.Run, job *workloads.Job) error {
 }
 
 // runTiming advances the machine cycle by cycle.
-func runTiming(o *RunOptions, r *report.Run, machine *configs.Resolved, job *workloads.Job, b *workloads.Built) error {
+func runTiming(o *RunOptions, r *report.Run, machine *configs.Resolved, job *workloads.Job, b *workloads.Built, law clockLaw, work *energy) error {
 	m := machine.Machine()
-	law := clockFor(machine, job.DType)
 	rec, err := newRecorder(o.Record.forKernel(job, b), m, b.Launch.NumWorkgroups(), expectedInsts(b))
 	if err != nil {
 		return err
@@ -183,6 +258,7 @@ func runTiming(o *RunOptions, r *report.Run, machine *configs.Resolved, job *wor
 	if err != nil {
 		return err
 	}
+	work.add(energyOf(b.Launch.Kernel, res, m, law.mhz))
 	collect(r, res, m, b, law, o.PerInstruction || rec != nil)
 	return rec.recording(o.Record, r, res, b)
 }

@@ -80,6 +80,8 @@ type Result struct {
 	Cycles         int64
 	FirstWorkgroup int64 // the first one started
 	LastWorkgroup  int64 // the last one ended
+	Finished       int   // workgroups that have ended
+	Stopped        bool  // at Kernel.StopAt or StopAfter, before the end
 }
 
 // Chip is a GPU: XCDs, IOD and command processor.

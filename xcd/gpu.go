@@ -24,6 +24,8 @@ type GPUOptions struct {
 	Notices            io.Writer // what is said while the run goes on
 	Progress           func(done, total, cycle int64)
 	EveryCycle         bool  // step every CU in every cycle: slow, same result
+	StopAt             int64 // end the run after so many cycles; 0: at its end
+	StopAfter          int   // end the run when so many workgroups have ended; 0: at its end
 	Expected           int64 // wave instructions of the launch, for progress; 0 unknown
 	Hook               func(xcd, cu int) cu.IssueHook
 	// Record, when set, gives the recorder of a CU, nil for none.
@@ -50,6 +52,9 @@ type GPU struct {
 	wgs   int
 
 	expected int64 // wave instructions of the launch, 0 unknown
+
+	stopAt    int64
+	stopAfter int
 
 	monitor  *monitoring.Monitor
 	progress func(done, total, cycle int64)
@@ -108,6 +113,7 @@ func NewGPU(m *configs.Machine, mhz float64, l *isa.Launch, o GPUOptions) (*GPU,
 		g.chip.WarmLLC(o.Warm)
 	}
 	g.progress, g.notices, g.expected = o.Progress, o.Notices, o.Expected
+	g.stopAt, g.stopAfter = o.StopAt, o.StopAfter
 	return g, nil
 }
 
@@ -155,7 +161,7 @@ func (g *GPU) Run(ctx context.Context) (*GPUResult, error) {
 		g.monitor.StartServer()
 		defer g.monitor.StopServer()
 	}
-	timing, err := g.chip.Run(ctx, Kernel{Workgroups: g.wgs, Waves: g.prog.Kernel.Waves(), Progress: g.report(), Alive: g.alive})
+	timing, err := g.chip.Run(ctx, Kernel{Workgroups: g.wgs, Waves: g.prog.Kernel.Waves(), Progress: g.report(), Alive: g.alive, StopAt: g.stopAt, StopAfter: g.stopAfter})
 	for _, c := range g.cus {
 		if c.Err() != nil {
 			return nil, c.Err()
