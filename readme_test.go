@@ -1,6 +1,7 @@
 package whisker_test
 
 import (
+	"bytes"
 	"flag"
 	"os"
 	"os/exec"
@@ -9,10 +10,14 @@ import (
 	"testing"
 )
 
-var longRun = flag.Bool("long", false, "also run README's main command (minutes)")
+var (
+	longRun = flag.Bool("long", false, "also run README's main command (minutes)")
+	update  = flag.Bool("update", false, "write the commands' output into README")
+)
 
-// hostFigures matches what differs between computers and repetitions.
-var hostFigures = regexp.MustCompile(`(?m)^SIMULATED in .*$`)
+// hostFigures matches what differs between computers and repetitions, and the
+// machine's hash, which any new key of the machine files changes.
+var hostFigures = regexp.MustCompile(`(?m)^SIMULATED in .*$|machine [0-9a-f]{12}`)
 
 // TestReadme runs the commands that README shows with their output.
 func TestReadme(t *testing.T) {
@@ -39,10 +44,20 @@ func TestReadme(t *testing.T) {
 			}
 			want := hostFigures.ReplaceAllString(b[2], "SIMULATED")
 			got := hostFigures.ReplaceAllString(string(out), "SIMULATED")
-			if strings.TrimSpace(got) != strings.TrimSpace(want) {
+			if strings.TrimSpace(got) == strings.TrimSpace(want) {
+				return
+			}
+			if *update {
+				text = bytes.Replace(text, []byte(b[2]), out, 1)
+			} else {
 				t.Errorf("README says\n%s\nthe program\n%s", want, got)
 			}
 		})
+	}
+	if *update {
+		if err := os.WriteFile("README.md", text, 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

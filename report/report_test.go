@@ -143,7 +143,7 @@ func TestKeysMatchJSON(t *testing.T) {
 	r.Verify = &Verify{}
 	r.Instructions = []Instruction{{}}
 	r.Parts = []Part{{}}
-	r.Power = &Power{}
+	r.Power, r.Sample = &Power{}, &Sample{}
 	var b bytes.Buffer
 	if err := WriteJSON(&b, r); err != nil {
 		t.Fatal(err)
@@ -163,7 +163,7 @@ func TestKeysMatchJSON(t *testing.T) {
 	for path := range written {
 		switch path {
 		case "machine", "options", "launch", "clock", "occupancy", "lds", "tcp", "l2", "fabric", "llc", "hbm", "lds.latency",
-			"power", "power.energy", "tcp.latency", "l2.latency", "llc.latency", "hbm.latency", "verify", "host":
+			"power", "power.energy", "sample", "tcp.latency", "l2.latency", "llc.latency", "hbm.latency", "verify", "host":
 		default:
 			t.Errorf("written key %s is not documented", path)
 		}

@@ -51,6 +51,7 @@ type Run struct {
 	Clusters     []Cluster     `json:"clusters,omitempty" doc:"the kernel by cluster, when it marks its clusters"`
 	Instructions []Instruction `json:"instructions,omitempty" doc:"one row an instruction address, with --per-instruction"`
 
+	Sample *Sample  `json:"sample,omitempty" doc:"present when only the first rounds of workgroups were simulated"`
 	Verify *Verify  `json:"verify,omitempty" doc:"present when values were checked"`
 	Notes  []string `json:"notes,omitempty" doc:"what the reader must know before using the figures: predictions, fallbacks, policies"`
 	Host   *Host    `json:"host,omitempty" doc:"the only figures that differ between repetitions of the same run"`
@@ -103,6 +104,15 @@ type Clock struct {
 	Class      string   `json:"class" doc:"class of the clock's constants: published, measured, derived, calibrated or assumed"`
 	FittedOn   []string `json:"fitted_on" doc:"points that a calibrated clock was fitted on"`
 	Prediction bool     `json:"prediction" doc:"true when this very point is not among fitted_on"`
+}
+
+// Sample says what part of a launch was simulated.
+type Sample struct {
+	Workgroups      int   `json:"workgroups" doc:"workgroups that ended"`
+	OfWorkgroups    int   `json:"of_workgroups" doc:"workgroups of the grid"`
+	Rounds          int   `json:"rounds" doc:"rounds simulated; a round is what the machine holds at once"`
+	SimulatedCycles int64 `json:"simulated_cycles" unit:"cycles" doc:"cycles simulated"`
+	RoundCycles     int64 `json:"round_cycles" unit:"cycles" doc:"what each further round is taken to last"`
 }
 
 // Power is the power budget of a run. Energies are at the voltage floor.

@@ -44,6 +44,7 @@ type RunOptions struct {
 	ColdLLC          bool           // start with an empty LLC instead of one that an earlier launch filled
 	Monitor          bool           // Akita's monitor
 	PerInstruction   bool           // report one row an instruction
+	SampleRounds     int            // simulate so many rounds of workgroups and extrapolate; 0: all
 	Record           *RecordOptions // nil: record nothing
 
 	// Progress, when set, is called now and then with the work that is done, all
@@ -109,6 +110,12 @@ func (o *RunOptions) Check() error {
 	}
 	if err := o.Record.check(o.Mode); err != nil {
 		return err
+	}
+	if o.SampleRounds < 0 {
+		return usagef("--sample-rounds is %d; it must not be negative", o.SampleRounds)
+	}
+	if o.SampleRounds > 0 && (o.Mode != "timing" || o.Verify) {
+		return usagef("--sample-rounds leaves workgroups out, which only timing mode can do")
 	}
 	tile := o.Tile
 	if tile == "" {

@@ -251,6 +251,7 @@ func runTiming(o *RunOptions, r *report.Run, machine *configs.Resolved, job *wor
 	if err != nil {
 		return &UsageError{err} // it does not fit, or an instruction has no timing class
 	}
+	sampled := o.sampled(g, b.Launch.NumWorkgroups())
 	res, err := g.Run(ctx)
 	if err := rec.err(); err != nil {
 		return err
@@ -260,6 +261,9 @@ func runTiming(o *RunOptions, r *report.Run, machine *configs.Resolved, job *wor
 	}
 	work.add(energyOf(b.Launch.Kernel, res, m, law.mhz))
 	collect(r, res, m, b, law, o.PerInstruction || rec != nil)
+	if sampled {
+		extrapolate(r, res, b.Launch.NumWorkgroups(), g.Capacity())
+	}
 	return rec.recording(o.Record, r, res, b)
 }
 

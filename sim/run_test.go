@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -211,7 +212,7 @@ func TestSkippingChangesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if res[0].Timing != res[1].Timing || res[0].CU.Stalls != res[1].CU.Stalls || res[0].CU.Issued != res[1].CU.Issued {
+	if !reflect.DeepEqual(res[0].Timing, res[1].Timing) || res[0].CU.Stalls != res[1].CU.Stalls || res[0].CU.Issued != res[1].CU.Issued {
 		t.Errorf("skipping: %+v %v\nevery cycle: %+v %v", res[0].Timing, res[0].CU.Stalls, res[1].Timing, res[1].CU.Stalls)
 	}
 }

@@ -64,6 +64,9 @@ type Kernel struct {
 	// whole one.
 	StopAt    int64
 	StopAfter int
+	// MarkEvery, when positive, records when each further so many workgroups had
+	// ended.
+	MarkEvery int
 }
 
 // LivelockCycles is how long waves may run without ending, releasing a barrier,
@@ -78,10 +81,11 @@ type Result struct {
 	// Cycles ends when the command processor knows that every XCD has finished
 	// its workgroups and written its dirty L2 lines back.
 	Cycles         int64
-	FirstWorkgroup int64 // the first one started
-	LastWorkgroup  int64 // the last one ended
-	Finished       int   // workgroups that have ended
-	Stopped        bool  // at Kernel.StopAt or StopAfter, before the end
+	FirstWorkgroup int64   // the first one started
+	LastWorkgroup  int64   // the last one ended
+	Finished       int     // workgroups that have ended
+	Stopped        bool    // at Kernel.StopAt or StopAfter, before the end
+	Marks          []int64 // cycles at which MarkEvery, twice MarkEvery, ... workgroups had ended
 }
 
 // Chip is a GPU: XCDs, IOD and command processor.
@@ -93,6 +97,7 @@ type Chip struct {
 	iod     *IOD
 	command *CommandProcessor
 	engines []*Engine // by die; the IOD's is the last
+	marks   []int64   // Result.Marks of the launch
 	bridges []*Bridge
 	scratch []crossing
 	clock   *chipEngine
@@ -315,11 +320,12 @@ func (c *Chip) Run(ctx context.Context, k Kernel) (Result, error) {
 	}
 	start := c.now
 	c.command.begin(start, lists, k.Waves)
+	c.marks = nil
 	err := c.runWindows(ctx, k)
 	if err != nil && err != errStopped {
 		return Result{}, err
 	}
-	r := Result{Cycles: c.command.endAt - start, FirstWorkgroup: cache.Never, Finished: c.finished()}
+	r := Result{Cycles: c.command.endAt - start, FirstWorkgroup: cache.Never, Finished: c.finished(), Marks: c.marks}
 	if err == errStopped {
 		r.Cycles, r.Stopped = c.now-start, true
 	}

@@ -3,6 +3,7 @@ package xcd
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -358,7 +359,7 @@ func TestRunsRepeat(t *testing.T) {
 	if s := r.Stats(); s.LLC.ReadHits != 512 || s.L2.ReadMisses != 512 {
 		t.Errorf("second: %d LLC hits, %d L2 misses", s.LLC.ReadHits, s.L2.ReadMisses)
 	}
-	if again := r.run(t, 16); again != warm || warm.Cycles >= cold.Cycles {
+	if again := r.run(t, 16); !reflect.DeepEqual(again, warm) || warm.Cycles >= cold.Cycles {
 		t.Errorf("cold %+v, warm %+v, again %+v", cold, warm, again)
 	}
 }

@@ -26,6 +26,7 @@ type GPUOptions struct {
 	EveryCycle         bool  // step every CU in every cycle: slow, same result
 	StopAt             int64 // end the run after so many cycles; 0: at its end
 	StopAfter          int   // end the run when so many workgroups have ended; 0: at its end
+	MarkEvery          int   // record when each further so many workgroups had ended
 	Expected           int64 // wave instructions of the launch, for progress; 0 unknown
 	Hook               func(xcd, cu int) cu.IssueHook
 	// Record, when set, gives the recorder of a CU, nil for none.
@@ -55,6 +56,7 @@ type GPU struct {
 
 	stopAt    int64
 	stopAfter int
+	markEvery int
 
 	monitor  *monitoring.Monitor
 	progress func(done, total, cycle int64)
@@ -113,7 +115,7 @@ func NewGPU(m *configs.Machine, mhz float64, l *isa.Launch, o GPUOptions) (*GPU,
 		g.chip.WarmLLC(o.Warm)
 	}
 	g.progress, g.notices, g.expected = o.Progress, o.Notices, o.Expected
-	g.stopAt, g.stopAfter = o.StopAt, o.StopAfter
+	g.stopAt, g.stopAfter, g.markEvery = o.StopAt, o.StopAfter, o.MarkEvery
 	return g, nil
 }
 
@@ -150,6 +152,13 @@ func (g *GPU) alive() uint64 {
 	return n
 }
 
+// Capacity is how many workgroups the machine holds at once.
+func (g *GPU) Capacity() int { return g.prog.Occ.WorkgroupsPerCU * len(g.cus) }
+
+// StopAfter ends the run when n workgroups have ended, and marks each m of
+// them: what GPUOptions.StopAfter and MarkEvery do, once the capacity is known.
+func (g *GPU) StopAfter(n, m int) { g.stopAfter, g.markEvery = n, m }
+
 // Run simulates the launch to its end, or until ctx is done. Akita's
 // monitor, when asked for, serves meanwhile on all interfaces and prints its
 // address on standard error.
@@ -161,7 +170,7 @@ func (g *GPU) Run(ctx context.Context) (*GPUResult, error) {
 		g.monitor.StartServer()
 		defer g.monitor.StopServer()
 	}
-	timing, err := g.chip.Run(ctx, Kernel{Workgroups: g.wgs, Waves: g.prog.Kernel.Waves(), Progress: g.report(), Alive: g.alive, StopAt: g.stopAt, StopAfter: g.stopAfter})
+	timing, err := g.chip.Run(ctx, Kernel{Workgroups: g.wgs, Waves: g.prog.Kernel.Waves(), Progress: g.report(), Alive: g.alive, StopAt: g.stopAt, StopAfter: g.stopAfter, MarkEvery: g.markEvery})
 	for _, c := range g.cus {
 		if c.Err() != nil {
 			return nil, c.Err()

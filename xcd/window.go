@@ -44,6 +44,9 @@ func (c *Chip) runWindows(ctx context.Context, k Kernel) error {
 		if c.scratch, err = exchange(c.bridges, c.scratch); err != nil {
 			return err
 		}
+		for k.MarkEvery > 0 && c.finished() >= k.MarkEvery*(len(c.marks)+1) {
+			c.marks = append(c.marks, c.now-begin)
+		}
 		if k.StopAt > 0 && c.now-begin >= k.StopAt || k.StopAfter > 0 && c.finished() >= k.StopAfter {
 			return errStopped
 		}

@@ -34,6 +34,7 @@ type runCmd struct {
 	LaunchOverheadUS *float64 `name:"launch-overhead-us" group:"Run" placeholder:"US" help:"Launch overhead in us; the machine's own unless given."`
 	ColdLLC          bool     `name:"cold-llc" group:"Run" help:"Start with an empty LLC."`
 	Monitor          bool     `group:"Run" help:"Serve Akita's monitor while the run goes on."`
+	SampleRounds     int      `group:"Run" placeholder:"N" help:"Simulate only the first N rounds of workgroups and extrapolate the time."`
 	PerInstruction   bool     `group:"Run" help:"Report issue and stalls of every instruction address."`
 	Format           string   `default:"table" group:"Run" help:"table, json or csv."`
 }
@@ -82,7 +83,7 @@ func (c *runCmd) options() (sim.RunOptions, error) {
 	return sim.RunOptions{
 		Kernel: c.Kernel, Arch: c.Arch, Machine: c.Machine, Set: c.Set, Options: kernel,
 		Mode: c.Mode, Verify: c.Verify, Threads: c.Threads, Seed: c.Seed, LaunchOverheadUS: c.LaunchOverheadUS,
-		ColdLLC: c.ColdLLC, Monitor: c.Monitor, PerInstruction: c.PerInstruction, Notices: os.Stderr, Record: c.ask(),
+		ColdLLC: c.ColdLLC, Monitor: c.Monitor, PerInstruction: c.PerInstruction, SampleRounds: c.SampleRounds, Notices: os.Stderr, Record: c.ask(),
 	}, err
 }
 

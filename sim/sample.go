@@ -1,0 +1,46 @@
+package sim
+
+import (
+	"fmt"
+
+	"github.com/whisker-sim/whisker/report"
+	"github.com/whisker-sim/whisker/xcd"
+)
+
+// A sampled run simulates the first rounds of workgroups, a round being what
+// the machine holds at once, and takes every further round to last as long as
+// the last one simulated: workgroups of a grid do equal work, or, where a kernel's
+// workgroups differ, differ alike in each batch, which the dispatch order
+// repeats.
+
+// sampled sets the launch to stop after o.SampleRounds rounds; it reports
+// whether anything is left out.
+func (o *RunOptions) sampled(g *xcd.GPU, workgroups int) bool {
+	round := g.Capacity()
+	if o.SampleRounds <= 0 || o.SampleRounds*round >= workgroups {
+		return false
+	}
+	g.StopAfter(o.SampleRounds*round, round)
+	return true
+}
+
+// extrapolate turns a stopped run's report into that of the whole launch: its
+// cycles are extrapolated, its counts stay those of the part that was
+// simulated.
+func extrapolate(r *report.Run, res *xcd.GPUResult, workgroups, round int) {
+	marks := res.Timing.Marks
+	last := marks[len(marks)-1]
+	each := last
+	if len(marks) > 1 {
+		each = last - marks[len(marks)-2]
+	}
+	left := workgroups - len(marks)*round
+	rounds := (left + round - 1) / round
+	r.Sample = &report.Sample{Workgroups: res.Timing.Finished, OfWorkgroups: workgroups, Rounds: len(marks), SimulatedCycles: res.Timing.Cycles, RoundCycles: each}
+	r.Cycles = last + int64(rounds)*each
+	// Waves that have not ended have not booked their time.
+	r.WaveCycles = r.Issued.Sum() + r.Stalls.Sum()
+	r.Occupancy.EmptySlotCycles = 0
+	r.Notes = append(r.Notes, fmt.Sprintf("sampled: %s of %s workgroups were simulated, in %d of %d rounds; cycles are extrapolated, counts are those of the sample",
+		report.Thousands(int64(res.Timing.Finished)), report.Thousands(int64(workgroups)), len(marks), len(marks)+rounds))
+}
