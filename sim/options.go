@@ -137,6 +137,9 @@ func (o *RunOptions) Check() error {
 // CheckFormat refuses an output format that is not among valid.
 func CheckFormat(format string, valid []string) error { return oneOf("--format", format, valid) }
 
+// CheckOneOf refuses a flag's value that is not among valid.
+func CheckOneOf(flag, value string, valid []string) error { return oneOf(flag, value, valid) }
+
 // oneOf refuses a value that is not among valid and names those that are.
 func oneOf(what, value string, valid []string) error {
 	if slices.Contains(valid, value) {

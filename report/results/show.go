@@ -87,7 +87,7 @@ func (f *File) known(metrics []string) error {
 	}
 	for _, m := range metrics {
 		if _, err := report.Figure(first, m); err != nil {
-			return err
+			return &Error{f.path, err.Error()}
 		}
 	}
 	return nil
