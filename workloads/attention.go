@@ -154,6 +154,7 @@ func (a *attention) wrap() error {
 	b.Launch.Kernel.LDSBytes = ldsRequest950
 	d := &attentionData{AttentionSpec: s, mem: b.Launch.Memory, t: t, seen: map[string]bool{}}
 	b.FillInputs, b.Verify = d.fill, d.verify
+	b.Outputs = []string{"O", "L"}
 	return nil
 }
 

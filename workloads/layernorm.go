@@ -230,6 +230,7 @@ func (l *layernorm) wrap() error {
 	}
 	d := &normData{NormSpec: s, mem: l.built.Launch.Memory, t: tensors}
 	l.built.FillInputs, l.built.Verify = d.fill, d.verify
+	l.built.Outputs = []string{"o_resid", "o"}
 	return nil
 }
 

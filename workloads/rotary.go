@@ -106,6 +106,7 @@ func Rotary(cpu isa.CPU, s RotarySpec) (*Built, error) {
 	}
 	d.mem = v.built.Launch.Memory
 	v.built.FillInputs, v.built.Verify = d.fill, d.verify
+	v.built.Outputs = []string{"o"}
 	return v.built, nil
 }
 
