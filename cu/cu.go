@@ -203,6 +203,9 @@ func (c *CU) slotWave(si, slot int) *wave {
 		w := &wave{simd: uint8(si), slot: uint8(slot)}
 		w.mem = make([]memCache, c.prog.memOps)
 		w.lds = make([]ldsCache, c.prog.ldsOps)
+		if c.prog.decisions != nil {
+			w.visits = make([]int32, len(c.prog.decisions.Branches))
+		}
 		w.vready = make([]int64, 512)
 		w.st.VGPR = make([]isa.VReg, k.VGPRs)
 		w.st.AGPR = make([]isa.VReg, k.AGPRs)
@@ -214,12 +217,13 @@ func (c *CU) slotWave(si, slot int) *wave {
 func (c *CU) startWave(w *wave, g *workgroup, i int, start int64) {
 	c.ages++
 	st := w.st
-	*w = wave{simd: w.simd, slot: w.slot, mem: w.mem, lds: w.lds, vready: w.vready, wg: g, inWG: uint8(i), age: c.ages, line: -1,
+	*w = wave{simd: w.simd, slot: w.slot, mem: w.mem, lds: w.lds, visits: w.visits, vready: w.vready, wg: g, inWG: uint8(i), age: c.ages, line: -1,
 		start: start, last: start, reason: StallFetch, loopAt: -1, pc: int32(c.prog.Kernel.Entry), blame: int32(c.prog.Kernel.Entry)}
 	for j := range w.mem {
 		w.mem[j].valid = false
 	}
 	clear(w.lds)
+	clear(w.visits)
 	for i := range w.vready {
 		w.vready[i] = -1 << 40 // never written
 	}

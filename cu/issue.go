@@ -160,6 +160,16 @@ func (c *CU) exec(w *wave, u *uop) bool {
 	return true
 }
 
+// decide sends a wave the way that was recorded for this visit of the branch.
+func (c *CU) decide(w *wave, u *uop) {
+	visit := &w.visits[u.decided]
+	w.st.PC = int(w.pc) + 1
+	if c.prog.decisions.Taken(w.wg.id, int(w.inWG), int(u.decided), int(*visit)) {
+		w.st.PC = int(c.prog.Kernel.Insts[w.pc].Target)
+	}
+	*visit++
+}
+
 // dependency is the first cycle at which every vector source of u is ready for
 // a reader that needs delay cycles after a VALU write.
 func (w *wave) dependency(u *uop, delay int64) int64 {
@@ -254,7 +264,9 @@ func (c *CU) issueScalar(w *wave, u *uop, now int64) bool {
 		return false
 	}
 	pc := w.pc
-	if !c.exec(w, u) {
+	if u.decided >= 0 {
+		c.decide(w, u)
+	} else if !c.exec(w, u) {
 		return false
 	}
 	next := now + c.spec.IssueInterval

@@ -45,6 +45,7 @@ type uop struct {
 	waitLGKM int16
 	prio     uint8
 	flat     bool
+	decided  int16 // branch: index in the recorded decisions, -1 for one that is computed
 	memIdx   int16 // index of the per-wave address cache, -1 if none: of ldsCache for DS
 
 	busy    int32 // VALU or matrix occupancy, cycles
@@ -96,6 +97,8 @@ type Program struct {
 	Full    bool // execute everything
 	Slice   isa.Slice
 
+	decisions *isa.Decisions // outcomes of branches whose values are not computed; nil in full mode
+
 	LoopStart, LoopEnd int // marked hot loop, [start, end); equal: none
 	table              *lds.Table
 	dirty              dirtyRanges
@@ -105,6 +108,7 @@ type Program struct {
 type ProgramOptions struct {
 	Full               bool // execute every instruction, not only the slice
 	LoopStart, LoopEnd int
+	Decisions          *isa.Decisions // outcomes of branches that depend on computed data; not followed when Full
 }
 
 // NewProgram predecodes a launch for a CU of spec s. Errors name the kernel and
@@ -125,7 +129,10 @@ func NewProgram(s *Spec, l *isa.Launch, o ProgramOptions) (*Program, error) {
 	if p.table, err = lds.NewTable(k.CPU.String()); err != nil {
 		return nil, err
 	}
-	p.Slice = isa.NewSlice(k)
+	if !o.Full {
+		p.decisions = o.Decisions
+	}
+	p.Slice = isa.NewSliceWithout(k, p.decisions)
 	p.uops = make([]uop, len(k.Insts))
 	line := uint32(s.ICacheLine)
 	for i := range k.Insts {
@@ -141,6 +148,7 @@ func NewProgram(s *Spec, l *isa.Launch, o ProgramOptions) (*Program, error) {
 		u.exec = o.Full || p.Slice.Exec[i]
 		u.line = int32(in.PC / line)
 		u.bumps = writesExec(in)
+		u.decided = int16(p.decisions.Index(i))
 		p.uops[i] = u
 	}
 	p.markLoops()

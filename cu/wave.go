@@ -54,6 +54,7 @@ type wave struct {
 	vready []int64 // VALU issue cycle by scoreboard register
 	mem    []memCache
 	lds    []ldsCache
+	visits []int32 // by recorded branch
 
 	lgkmDone   [lgkmRing]int64
 	vmDone     [vmRing]int64

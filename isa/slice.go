@@ -88,48 +88,81 @@ type Slice struct {
 
 // NewSlice computes the slice by a backward data-flow analysis over the
 // control-flow graph, with what fullExec knows of EXEC.
-func NewSlice(k *Kernel) Slice {
+func NewSlice(k *Kernel) Slice { return NewSliceWithout(k, nil) }
+
+// NewSliceWithout computes the slice with the outcomes of some branches known
+// from elsewhere: what they depend on is not in it.
+func NewSliceWithout(k *Kernel, known *Decisions) Slice {
+	f := newFlow(k)
+	sl := f.solve(func(i int) bool {
+		return f.indirect || steers(&k.Insts[i], &f.class[i]) && known.Index(i) < 0
+	}, true)
+	for i := range k.Insts {
+		u := f.class[i].Unit
+		sl.Exec[i] = sl.Exec[i] || alwaysExec(u)
+		if sl.Exec[i] && (u == UnitVMEM || u == UnitLDS) {
+			sl.Loads = append(sl.Loads, i)
+		}
+	}
+	return sl
+}
+
+// flow is what the analysis knows of a kernel's instructions.
+type flow struct {
+	k        *Kernel
+	indirect bool
+	effects  []Effects
+	class    []Class
+}
+
+func newFlow(k *Kernel) *flow {
 	n := len(k.Insts)
-	indirect := hasIndirect(k)
+	f := &flow{k: k, indirect: hasIndirect(k), effects: make([]Effects, n), class: make([]Class, n)}
 	full := make([]bool, n)
-	if !indirect {
+	if !f.indirect {
 		full = fullExec(k)
 	}
-	eff := make([]Effects, n)
-	cls := make([]Class, n)
 	for i := range k.Insts {
-		eff[i] = EffectsOf(k.CPU, &k.Insts[i], full[i])
-		cls[i] = Classify(k.CPU, &k.Insts[i])
+		f.effects[i] = EffectsOf(k.CPU, &k.Insts[i], full[i])
+		f.class[i] = Classify(k.CPU, &k.Insts[i])
 	}
+	return f
+}
+
+// solve marks the instructions whose values reach one that is wanted for what it
+// does, or an address if addresses says so.
+func (f *flow) solve(wanted func(i int) bool, addresses bool) Slice {
+	k, n := f.k, len(f.k.Insts)
 	sl := Slice{Exec: make([]bool, n), Used: make([]bool, n)}
+	want := make([]bool, n)
+	for i := range want {
+		want[i] = wanted(i)
+	}
 	liveIn := make([]RegSet, n+1)
 	for changed := true; changed; {
 		changed = false
 		for i := n - 1; i >= 0; i-- {
-			in := &k.Insts[i]
+			in, e, c := &k.Insts[i], &f.effects[i], &f.class[i]
 			var live RegSet
 			if !endsFlow(in.Op) && i+1 < n {
 				live = liveIn[i+1]
 			}
-			if in.Target >= 0 && cls[i].Unit == UnitBranch {
+			if in.Target >= 0 && c.Unit == UnitBranch {
 				live.Union(&liveIn[in.Target])
 			}
-			need := indirect || steers(in, &cls[i]) || eff[i].Writes.Intersects(&live)
+			need := want[i] || e.Writes.Intersects(&live)
 			if need {
-				live.subtract(&eff[i].Kill)
-				live.Union(&eff[i].Reads)
+				live.subtract(&e.Kill)
+				live.Union(&e.Reads)
 			}
-			live.Union(&eff[i].Address)
+			if addresses {
+				live.Union(&e.Address)
+			}
 			if liveIn[i].Union(&live) {
 				changed = true
 			}
-			sl.Exec[i] = sl.Exec[i] || need || alwaysExec(cls[i].Unit)
-			sl.Used[i] = sl.Used[i] || need && cls[i].Unit == UnitSMEM
-		}
-	}
-	for i := range k.Insts {
-		if sl.Exec[i] && (cls[i].Unit == UnitVMEM || cls[i].Unit == UnitLDS) {
-			sl.Loads = append(sl.Loads, i)
+			sl.Exec[i] = sl.Exec[i] || need
+			sl.Used[i] = sl.Used[i] || need && c.Unit == UnitSMEM
 		}
 	}
 	return sl

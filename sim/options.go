@@ -46,6 +46,9 @@ type RunOptions struct {
 	PerInstruction   bool           // report one row an instruction
 	SampleRounds     int            // simulate so many rounds of workgroups and extrapolate; 0: all
 	Record           *RecordOptions // nil: record nothing
+	// SampledWorkgroups is how many workgroups are computed for the branches that
+	// depend on data; 0: the default.
+	SampledWorkgroups int
 
 	// Progress, when set, is called now and then with the work that is done, all
 	// the work, both in one unit, and the simulated cycle.

@@ -246,6 +246,9 @@ func runTiming(o *RunOptions, r *report.Run, machine *configs.Resolved, job *wor
 		Full: o.Mode == "full", LoopStart: b.LoopStart, LoopEnd: b.LoopEnd,
 		Threads: o.Threads, ColdLLC: o.ColdLLC || b.RotatesInputs, Warm: warmRanges(b), Monitor: o.Monitor, Progress: o.Progress, Expected: expectedInsts(b),
 	}
+	if opts.Decisions, err = decide(o, r, m, job, b); err != nil {
+		return err
+	}
 	rec.attach(&opts, stop)
 	g, err := xcd.NewGPU(m, law.mhz, b.Launch, opts)
 	if err != nil {

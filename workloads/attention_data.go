@@ -63,6 +63,18 @@ func (d *attentionData) fill() {
 	d.filled = true
 }
 
+// fillFor fills the heads that some workgroups read.
+func (d *attentionData) fillFor(workgroups []int) {
+	l := isa.Launch{Workgroups: [3]int{d.Heads, d.Seq / attnRows, d.Batch}}
+	for _, wg := range workgroups {
+		id := l.WorkgroupID(wg)
+		kv := id[0] % d.KVHeads
+		d.fillHead(0, id[2], kv*d.group()+id[0]/d.KVHeads)
+		d.fillHead(1, id[2], kv)
+		d.fillHead(2, id[2], kv)
+	}
+}
+
 // readHead reads a head of one batch as (sequence, dim).
 func (d *attentionData) readHead(tensor, batch, head int) []float64 {
 	out := make([]float64, d.Seq*d.Dim)

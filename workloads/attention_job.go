@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/whisker-sim/whisker/isa"
 )
@@ -54,15 +55,16 @@ func attentionForms() []Info {
 		for _, causal := range []bool{false, true} {
 			for _, rescale := range []bool{false, true} {
 				b := mustBuild(Attention(isa.GFX950, AttentionSpec{Batch: 1, Heads: 1, KVHeads: 1, Seq: 512, Dim: dim, Causal: causal, Rescale: rescale}))
-				name, how := "", "lazy rescale"
-				if causal {
-					name = "causal "
-				}
+				variant, how := "", "outputs rescaled lazily"
 				if rescale {
-					how = "rescales always, stores L"
+					variant, how = "rescale", "outputs rescaled for each KV block, L stored"
 				}
-				all = append(all, b.form("attention", fmt.Sprintf("forward, d%d, %s%s; 8 waves in two groups that take turns", dim, name, how),
-					PingPong8, fmt.Sprintf("256x64x%d", dim), attentionOptions()))
+				if causal {
+					variant = strings.TrimSpace("causal " + variant)
+				}
+				i := b.form("attention", "forward, MHA and GQA, 8 waves in two groups that take turns; "+how, PingPong8, fmt.Sprintf("256x64x%d", dim), attentionOptions())
+				i.DType, i.Variant = "bf16", variant
+				all = append(all, i)
 			}
 		}
 	}

@@ -46,6 +46,9 @@ type Built struct {
 	// FillInputs writes the seeded N(0,1) inputs to memory. Timing runs leave
 	// memory untouched.
 	FillInputs func()
+	// FillFor writes the inputs that some workgroups read, the same values as
+	// FillInputs; nil where no branch depends on data.
+	FillFor func(workgroups []int)
 	// Verify compares C in memory with a float64 reference and returns
 	// max |c-ref| / max(|ref|, rms(ref)).
 	Verify func() (maxRelErr float64, err error)

@@ -15,8 +15,9 @@ import (
 
 // GPUOptions chooses how a launch is simulated.
 type GPUOptions struct {
-	Full               bool // execute every instruction, not only the slice
-	LoopStart, LoopEnd int  // marked hot loop, instruction indices
+	Full               bool           // execute every instruction, not only the slice
+	LoopStart, LoopEnd int            // marked hot loop, instruction indices
+	Decisions          *isa.Decisions // outcomes of branches that depend on computed data, for timing mode
 	Threads            int
 	ColdLLC            bool    // a first launch: nothing in the LLC or the instruction caches
 	Warm               []Range // what an earlier launch left in the LLC, oldest first
@@ -68,7 +69,7 @@ type GPU struct {
 // a timing class.
 func NewGPU(m *configs.Machine, mhz float64, l *isa.Launch, o GPUOptions) (*GPU, error) {
 	spec := CUSpec(m)
-	prog, err := cu.NewProgram(spec, l, cu.ProgramOptions{Full: o.Full, LoopStart: o.LoopStart, LoopEnd: o.LoopEnd})
+	prog, err := cu.NewProgram(spec, l, cu.ProgramOptions{Full: o.Full, LoopStart: o.LoopStart, LoopEnd: o.LoopEnd, Decisions: o.Decisions})
 	if err != nil {
 		return nil, err
 	}

@@ -24,13 +24,15 @@ type kernelFlags struct {
 	Window   *int    `short:"W" kernel:"window" group:"Kernel" placeholder:"W" help:"Rows of tiles in a window of the block remap; 0: no windows."`
 	Chunk    *int    `short:"C" kernel:"chunk" group:"Kernel" placeholder:"C" help:"Consecutive blocks that an XCD gets in the block remap; 0: no chunks."`
 
-	Batch     *int    `kernel:"batch" group:"Kernel" placeholder:"N" help:"Sequences (default 16)."`
-	Heads     *int    `kernel:"heads" group:"Kernel" placeholder:"N" help:"Query heads."`
-	KVHeads   *int    `name:"kv-heads" kernel:"kv-heads" group:"Kernel" placeholder:"N" help:"attention: heads of K and V; as many as --heads unless given."`
-	Seq       *int    `kernel:"seq" group:"Kernel" placeholder:"N" help:"Rows of a sequence (default 4096)."`
-	Dim       *int    `kernel:"dim" group:"Kernel" placeholder:"N" help:"Elements of a row."`
-	Causal    *bool   `kernel:"causal" group:"Kernel" help:"attention: mask the keys after the query."`
-	Registers *string `kernel:"registers" group:"Kernel" placeholder:"MODEL" help:"pinned: as the kernel states them; compiler: as a compiler that cannot feed AGPRs to matrix instructions, with its copies and spills."`
+	Batch     *int     `kernel:"batch" group:"Kernel" placeholder:"N" help:"attention, layernorm, rotary: batches (default 16)."`
+	Heads     *int     `kernel:"heads" group:"Kernel" placeholder:"N" help:"attention, rotary: heads (default 16)."`
+	KVHeads   *int     `name:"kv-heads" kernel:"kv-heads" group:"Kernel" placeholder:"N" help:"attention: KV heads, fewer than --heads for GQA (default: as --heads)."`
+	Seq       *int     `kernel:"seq" group:"Kernel" placeholder:"N" help:"attention, layernorm, rotary: tokens (default 4096)."`
+	Dim       *int     `kernel:"dim" group:"Kernel" placeholder:"N" help:"attention, rotary: elements of a head (default 128); layernorm: of a row (default 2048)."`
+	Causal    *bool    `kernel:"causal" group:"Kernel" help:"attention: hide later keys."`
+	Rescale   *string  `kernel:"rescale" group:"Kernel" placeholder:"WHEN" help:"attention: rescale outputs lazily (lazy, the default) or for each KV block (always)."`
+	Dropout   *float64 `kernel:"dropout" group:"Kernel" placeholder:"P" help:"layernorm: probability of an element to be dropped (default 0.01)."`
+	Registers *string  `kernel:"registers" group:"Kernel" placeholder:"MODEL" help:"pinned: as the kernel states them; compiler: as a compiler that cannot feed AGPRs to matrix instructions, with its copies and spills."`
 }
 
 // options are the flags that are given, by the names of the kernel's options.

@@ -27,6 +27,11 @@ const quantum = 4096
 type Options struct {
 	Check    bool   // report reads and overwrites that no wait or barrier covers
 	MaxInsts uint64 // instructions of a workgroup without progress; 0 means DefaultMaxInsts
+
+	Workgroups []int // the workgroups to run, linear dispatch indices; nil means all
+	// Branch, when set, is told of every conditional branch: the workgroup's linear
+	// index, the wave in it, the instruction's index, and the outcome.
+	Branch func(wg, wave, inst int, taken bool)
 }
 
 // Stats count what ran.
@@ -50,8 +55,20 @@ func Run(l *isa.Launch, o Options) (Stats, error) {
 	if err != nil {
 		return Stats{}, err
 	}
+	run := func(i int) error {
+		r.wg = i
+		return r.workgroup(l.WorkgroupID(i))
+	}
+	if o.Workgroups != nil {
+		for _, i := range o.Workgroups {
+			if err := run(i); err != nil {
+				return r.stats, err
+			}
+		}
+		return r.stats, nil
+	}
 	for i := range l.NumWorkgroups() {
-		if err := r.workgroup(l.WorkgroupID(i)); err != nil {
+		if err := run(i); err != nil {
 			return r.stats, err
 		}
 	}
@@ -71,6 +88,7 @@ type runner struct {
 	lds     []byte
 	shadow  shadow
 	idle    uint64 // instructions since the last progress
+	wg      int
 	wgID    [3]int
 	barrier int // waves at the barrier
 	live    int
@@ -159,6 +177,9 @@ func (r *runner) step(i int, w *wave) error {
 	r.stats.ByUnit[c.class.Unit]++
 	r.stats.FLOPs += uint64(c.class.FLOPs)
 	r.idle++
+	if r.o.Branch != nil && c.class.Unit == isa.UnitBranch && in.Op != isa.S_BRANCH {
+		r.o.Branch(r.wg, i, pc, w.s.PC != pc+1)
+	}
 	if r.o.Check {
 		if err := r.afterExec(i, w, pc, c); err != nil {
 			return err
