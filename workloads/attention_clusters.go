@@ -10,13 +10,8 @@ import (
 const attnMFMA = isa.V_MFMA_F32_32X32X16_BF16
 
 // matrixToVALU is how many wait states a 32x32x16 result needs before the VALU
-// reads it, and matrixOperand how many a VALU result needs before the matrix
-// pipe does (LLVM 22, gfx950).
-const (
-	matrixToVALU = 12
-	valuToMatrix = 2
-	valuToSwap   = 2
-)
+// reads it (LLVM 22, gfx950).
+const matrixToVALU = 12
 
 // growth is how much a maximum may grow before outputs are rescaled, as a power
 // of 2: exponentials stay below 2^8.
