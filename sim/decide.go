@@ -34,7 +34,7 @@ func decide(o *RunOptions, r *report.Run, m *configs.Machine, job *workloads.Job
 		return nil, err
 	}
 	t := twin.Kernels[slices.Index(job.Kernels, b)]
-	d := isa.NewDecisions(t.Launch.Kernel, branches, sample(n, o.sampled()))
+	d := isa.NewDecisions(t.Launch.Kernel, branches, sample(n, o.computed()))
 	t.FillFor(d.Workgroups)
 	if _, err := emu.Run(t.Launch, emu.Options{Workgroups: d.Workgroups, Branch: d.Record}); err != nil {
 		return nil, err
@@ -60,8 +60,8 @@ func sample(n, k int) []int {
 	return out
 }
 
-// sampled is how many workgroups to compute.
-func (o *RunOptions) sampled() int {
+// computed is how many workgroups to compute.
+func (o *RunOptions) computed() int {
 	if o.SampledWorkgroups > 0 {
 		return o.SampledWorkgroups
 	}
