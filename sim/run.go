@@ -244,7 +244,7 @@ func runTiming(o *RunOptions, r *report.Run, machine *configs.Resolved, job *wor
 	defer stop()
 	opts := xcd.GPUOptions{
 		Full: o.Mode == "full", LoopStart: b.LoopStart, LoopEnd: b.LoopEnd,
-		Threads: o.Threads, ColdLLC: o.ColdLLC || b.RotatesInputs, Warm: warmRanges(b), Monitor: o.Monitor, Progress: o.Progress, Expected: expectedInsts(b),
+		Threads: o.Threads, ColdLLC: o.ColdLLC, Warm: warmRanges(b), Monitor: o.Monitor, Progress: o.Progress, Expected: expectedInsts(b),
 	}
 	if opts.Decisions, err = decide(o, r, m, job, b); err != nil {
 		return err
@@ -271,8 +271,12 @@ func runTiming(o *RunOptions, r *report.Run, machine *configs.Resolved, job *wor
 }
 
 // warmRanges is what an earlier launch of the same kernel leaves in the LLC:
-// its buffers, the outputs last and dirty.
+// its buffers, the outputs last and dirty. A benchmark that rotates its buffers
+// leaves nothing of the next launch's.
 func warmRanges(b *workloads.Built) []xcd.Range {
+	if b.RotatesInputs {
+		return nil
+	}
 	var in, out []xcd.Range
 	for _, r := range b.Launch.Memory.Regions() {
 		switch {
