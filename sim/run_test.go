@@ -172,7 +172,7 @@ func TestWhatIfs(t *testing.T) {
 // TestDoesNotFit: the error says how much is needed and what is there.
 func TestDoesNotFit(t *testing.T) {
 	for set, want := range map[string][]string{
-		"lds.bytes=65536":       {"160000", "65536", "LDS"},
+		"lds.bytes=65536":       {"131072", "65536 more", "LDS", "--tile 128x128 fits"},
 		"cu.vgprs_per_simd=256": {"256", "vector registers"},
 	} {
 		o := small("mi355x")

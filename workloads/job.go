@@ -195,6 +195,9 @@ func buildGEMM(r Request) (*Job, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := fitLDS(b, r.LDSBytes); err != nil {
+		return nil, err
+	}
 	return b.job(), nil
 }
 
