@@ -15,6 +15,8 @@ type LLCConfig struct {
 	MSHRsPerSlice                   int
 	AllocateOnRead, AllocateOnWrite bool
 	SetHash, SliceHash              bool
+	Replacement                     Replacement
+	Seed                            uint64 // of the Random policy
 }
 
 // LLCClient takes the answers, in order of time.
@@ -81,6 +83,9 @@ func NewLLC(cfg LLCConfig, mem HBMConfig, client LLCClient) (*LLC, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := cfg.Replacement.check("LLC", cfg.Ways); err != nil {
+		return nil, err
+	}
 	if cfg.MSHRsPerSlice < 1 || cfg.MSHRsPerSlice >= lineMSHRLimit {
 		return nil, fmt.Errorf("LLC: %d MSHRs per slice; 1 to %d are possible", cfg.MSHRsPerSlice, lineMSHRLimit-1)
 	}
@@ -89,7 +94,7 @@ func NewLLC(cfg LLCConfig, mem HBMConfig, client LLCClient) (*LLC, error) {
 	}
 	l := &LLC{
 		cfg: cfg, client: client, amap: amap, sets: sets,
-		tags:   newTags(sets*cfg.Slices, cfg.Ways),
+		tags:   newTags(sets*cfg.Slices, cfg.Ways, cfg.Replacement, cfg.Seed),
 		slices: make([]llcSlice, cfg.Slices),
 		mshrs:  make([]mshr, cfg.Slices*cfg.MSHRsPerSlice),
 	}
@@ -303,14 +308,14 @@ func (l *LLC) read(sl *llcSlice, row, way int, tag uint32, e *event, start int64
 	if way >= 0 {
 		state := set.state[way]
 		if state&lineReadable != 0 {
-			set.touch(way)
+			l.tags.use(set, way)
 			l.stats.ReadHits++
 			l.sources[e.src].Hits++
 			l.reply(start+l.cfg.LatencyCycles, e)
 			return true
 		}
 		if state&lineInFlight != 0 {
-			set.touch(way)
+			l.tags.use(set, way)
 			l.stats.ReadHits++
 			l.stats.ReadHitsInFlight++
 			l.sources[e.src].Hits++
@@ -322,7 +327,7 @@ func (l *LLC) read(sl *llcSlice, row, way int, tag uint32, e *event, start int64
 		return false
 	}
 	if way >= 0 {
-		set.touch(way)
+		l.tags.use(set, way)
 	} else if l.cfg.AllocateOnRead {
 		if way = l.allocate(row, tag, start); way < 0 {
 			return false
@@ -358,7 +363,7 @@ func (l *LLC) write(row, way int, tag uint32, e *event, start int64) bool {
 		}
 		l.stats.WriteMisses++
 	} else {
-		set.touch(way)
+		l.tags.use(set, way)
 		l.stats.WriteHits++
 		l.sources[e.src].Hits++
 	}
@@ -381,7 +386,7 @@ func (l *LLC) allocate(row int, tag uint32, start int64) int {
 		old := l.amap.join(row/l.sets, row%l.sets, set.tag[way]-1)
 		l.writeBack(start+l.cfg.LatencyCycles, old, dirty)
 	}
-	set.install(way, tag, 0)
+	l.tags.install(set, way, tag, 0)
 	return way
 }
 
@@ -450,9 +455,9 @@ func (l *LLC) Warm(line uint64, dirty bool) {
 		if way = l.tags.victim(set); way < 0 {
 			return
 		}
-		set.install(way, tag, lineReadable)
+		l.tags.install(set, way, tag, lineReadable)
 	}
-	set.touch(way)
+	l.tags.use(set, way)
 	if dirty && set.state[way]&lineInFlight == 0 {
 		set.write(way, l.cfg.LineBytes, l.cfg.LineBytes)
 	}

@@ -24,22 +24,22 @@ const maxTagWays = 16
 // hundreds of megabytes misses the host's caches at every access.
 type tagSet struct {
 	tag   [maxTagWays]uint32 // tag + 1; 0: invalid
-	order uint64             // way numbers, four bits each, most recent lowest
+	order uint64             // LRU: way numbers, four bits each, most recent lowest; else see replacement.go
 	state [maxTagWays]uint16
 	_     [24]byte
 }
 
-// tags is a set-associative directory with true LRU replacement: tags and
-// state only, as the data live in the backing store. Replacement is LRU in L2
-// and LLC: assumed, chosen on the published hit rates of the GEMM swizzle
-// table, where random and FIFO are off by tens of points.
+// tags is a set-associative directory: tags, state and replacement only, as the
+// data live in the backing store.
 type tags struct {
-	ways int
-	sets []tagSet
+	ways   int
+	policy Replacement
+	random uint64 // state of the Random policy
+	sets   []tagSet
 }
 
-func newTags(sets, ways int) tags {
-	t := tags{ways: ways, sets: make([]tagSet, sets)}
+func newTags(sets, ways int, policy Replacement, seed uint64) tags {
+	t := tags{ways: ways, policy: policy, random: seed*2 + 1, sets: make([]tagSet, sets)}
 	t.reset()
 	return t
 }
@@ -48,7 +48,7 @@ func newTags(sets, ways int) tags {
 func (t *tags) reset() {
 	clear(t.sets)
 	for i := range t.sets {
-		t.sets[i].order = 0xfedcba9876543210
+		t.sets[i].order = t.policy.initial()
 	}
 }
 
@@ -77,9 +77,21 @@ func (s *tagSet) touch(way int) {
 	s.order = o&^(below<<4|0xf) | (o&below)<<4 | uint64(way)
 }
 
-// victim returns the least recently used way that is not in flight, or -1.
-// Ways never used are the least recent ones.
+// use notes an access to a line.
+func (t *tags) use(s *tagSet, way int) {
+	if t.policy == LRU {
+		s.touch(way)
+		return
+	}
+	t.useOther(s, way)
+}
+
+// victim returns the way to be replaced, not one in flight, or -1 when all are.
+// Under LRU, ways never used are the least recent ones.
 func (t *tags) victim(s *tagSet) int {
+	if t.policy != LRU {
+		return t.victimOther(s)
+	}
 	for i := t.ways - 1; i >= 0; i-- {
 		w := int(s.order>>(4*uint(i))) & 0xf
 		if s.state[w]&lineInFlight == 0 {
@@ -89,11 +101,15 @@ func (t *tags) victim(s *tagSet) int {
 	return -1
 }
 
-// install puts a line into a way and makes it the most recent.
-func (s *tagSet) install(way int, tag uint32, state uint16) {
+// install puts a line into a way.
+func (t *tags) install(s *tagSet, way int, tag uint32, state uint16) {
 	s.tag[way] = tag + 1
 	s.state[way] = state
-	s.touch(way)
+	if t.policy == LRU {
+		s.touch(way)
+		return
+	}
+	t.installOther(s, way)
 }
 
 // write adds dirty bytes to a line that is not in flight.

@@ -28,7 +28,7 @@ func (m *lruModel) access(set int, tag uint32) (hit bool, evicted uint32) {
 func TestTagsAreTrueLRU(t *testing.T) {
 	for _, ways := range []int{1, 2, 3, 4, 8, 15, 16} {
 		const sets = 8
-		tg := newTags(sets, ways)
+		tg := newTags(sets, ways, LRU, 0)
 		model := lruModel{make([][]uint32, sets), ways}
 		rng := rand.New(rand.NewPCG(uint64(ways), 3))
 		for i := range 50000 {
@@ -46,15 +46,15 @@ func TestTagsAreTrueLRU(t *testing.T) {
 			if old := tg.sets[set].tag[way]; old != 0 && old-1 != evicted || old == 0 && evicted != 0 {
 				t.Fatalf("%d ways, access %d: evicts %d, want %d", ways, i, old-1, evicted)
 			}
-			tg.sets[set].install(way, tag, lineReadable)
+			tg.install(&tg.sets[set], way, tag, lineReadable)
 		}
 	}
 }
 
 func TestVictimIsNotInFlight(t *testing.T) {
-	tg := newTags(1, 4)
+	tg := newTags(1, 4, LRU, 0)
 	for w := range 4 {
-		tg.sets[0].install(w, uint32(w), lineInFlight)
+		tg.install(&tg.sets[0], w, uint32(w), lineInFlight)
 	}
 	if w := tg.victim(&tg.sets[0]); w != -1 {
 		t.Errorf("way %d of a set in flight is the victim", w)

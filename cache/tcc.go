@@ -11,6 +11,8 @@ type TCCConfig struct {
 	MSHRsPerChannel, QueueEntries         int
 	InterleaveBytes                       int
 	SetHash, ChannelHash                  bool
+	Replacement                           Replacement
+	Seed                                  uint64 // of the Random policy
 }
 
 // TCCClient is what an L2 talks to: the CUs above it and the fabric below.
@@ -114,12 +116,15 @@ func NewTCC(cfg TCCConfig, client TCCClient) (*TCC, error) {
 			return nil, fmt.Errorf("L2: %s must be at least 1, not %d", v.name, v.value)
 		}
 	}
+	if err := cfg.Replacement.check("L2", cfg.Ways); err != nil {
+		return nil, err
+	}
 	if cfg.MSHRsPerChannel >= lineMSHRLimit {
 		return nil, fmt.Errorf("L2: %d MSHRs per channel; fewer than %d are possible", cfg.MSHRsPerChannel, lineMSHRLimit)
 	}
 	t := &TCC{
 		cfg: cfg, client: client, amap: amap, sets: sets,
-		tags:     newTags(sets*cfg.Channels, cfg.Ways),
+		tags:     newTags(sets*cfg.Channels, cfg.Ways, cfg.Replacement, cfg.Seed),
 		channels: make([]tccChannel, cfg.Channels),
 		mshrs:    make([]mshr, cfg.Channels*cfg.MSHRsPerChannel),
 		hit:      int64(cfg.HitLatencyCycles),
@@ -268,7 +273,7 @@ func (t *TCC) read(ch *tccChannel, row, way int, tag uint32, r *tccRequest, star
 	if way >= 0 {
 		state := set.state[way]
 		if state&lineReadable != 0 {
-			set.touch(way)
+			t.tags.use(set, way)
 			t.stats.ReadHits++
 			t.stats.answered(start + t.hit - r.arrived)
 			t.outstanding--
@@ -276,7 +281,7 @@ func (t *TCC) read(ch *tccChannel, row, way int, tag uint32, r *tccRequest, star
 			return true
 		}
 		if state&lineInFlight != 0 {
-			set.touch(way)
+			t.tags.use(set, way)
 			t.stats.ReadHits++
 			t.stats.ReadHitsInFlight++
 			t.wait(t.mshrOf(row, state), r, start)
@@ -292,7 +297,7 @@ func (t *TCC) read(ch *tccChannel, row, way int, tag uint32, r *tccRequest, star
 			return false
 		}
 	} else {
-		set.touch(way)
+		t.tags.use(set, way)
 	}
 	t.stats.ReadMisses++
 	n := int(ch.freeMSHR - 1)
@@ -313,7 +318,7 @@ func (t *TCC) write(row, way int, tag uint32, r *tccRequest, start int64) bool {
 		}
 		t.stats.WriteMisses++
 	} else {
-		t.tags.sets[row].touch(way)
+		t.tags.use(&t.tags.sets[row], way)
 		t.stats.WriteHits++
 	}
 	set := &t.tags.sets[row]
@@ -340,7 +345,7 @@ func (t *TCC) allocate(row int, tag uint32, start int64) int {
 		old := t.amap.join(row/t.sets, row%t.sets, set.tag[way]-1)
 		t.wheel.push(event{at: start + t.lookup, addr: old, bytes: dirty, kind: tccWriteBack})
 	}
-	set.install(way, tag, 0)
+	t.tags.install(set, way, tag, 0)
 	return way
 }
 

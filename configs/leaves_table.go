@@ -237,6 +237,10 @@ func l2Leaves() []leafSpec {
 			func(m *Machine) any { return &m.L2.ChannelHash }),
 		leaf("l2.write_back_latency_cycles", "cycles", some, "store at the channel to its acknowledgement at the CU",
 			func(m *Machine) any { return &m.L2.WriteBackLatencyCycles }),
+		leaf("l2.replacement", "", oneOf("lru", "pseudo_lru", "random", "rrip"), "which line of a full set goes",
+			func(m *Machine) any { return &m.L2.Replacement }),
+		leaf("l2.random_seed", "", from(0, 1<<31-1), "seed of random replacement; XCDs differ by their number",
+			func(m *Machine) any { return &m.L2.RandomSeed }),
 	}
 }
 
@@ -277,6 +281,10 @@ func llcLeaves() []leafSpec {
 			func(m *Machine) any { return &m.LLC.SetHash }),
 		leaf("llc.slice_hash", "", onOff, "hash address bits into the slice index",
 			func(m *Machine) any { return &m.LLC.SliceHash }),
+		leaf("llc.replacement", "", oneOf("lru", "pseudo_lru", "random", "rrip"), "which line of a full set goes",
+			func(m *Machine) any { return &m.LLC.Replacement }),
+		leaf("llc.random_seed", "", from(0, 1<<31-1), "seed of random replacement",
+			func(m *Machine) any { return &m.LLC.RandomSeed }),
 	}
 }
 
@@ -307,8 +315,12 @@ func hbmLeaves() []leafSpec {
 
 func dispatchLeaves() []leafSpec {
 	return []leafSpec{
-		leaf("dispatch.order", "", oneOf("round_robin", "contiguous"), "workgroups to XCDs: one each in turn, or an equal run each",
+		leaf("dispatch.order", "", oneOf("round_robin", "contiguous", "shader_engine"), "workgroups to XCDs: one each in turn, an equal run each, or one for each shader engine of an XCD in turn",
 			func(m *Machine) any { return &m.Dispatch.Order }),
+		leaf("dispatch.cu_order", "", oneOf("shader_engines", "fill", "spread"), "workgroups to the CUs of an XCD with room: shader engines in turn, the CU of the lowest number, or the least loaded of all",
+			func(m *Machine) any { return &m.Dispatch.CUOrder }),
+		leaf("dispatch.stagger_cycles", "cycles", from(0, 1_000_000), "between two workgroups that an XCD launches; 0: as fast as its shader engines launch waves",
+			func(m *Machine) any { return &m.Dispatch.StaggerCycles }),
 		leaf("dispatch.xcd_offset", "", from(0, 63), "XCD of the first workgroup",
 			func(m *Machine) any { return &m.Dispatch.XCDOffset }),
 		leaf("dispatch.wave_launch_cycles", "cycles", cycles, "between waves launched by a shader engine",

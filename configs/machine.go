@@ -140,6 +140,8 @@ type L2 struct {
 	InterleaveBytes                       int
 	SetHash, ChannelHash                  bool
 	WriteBackLatencyCycles                int // store ack
+	Replacement                           string
+	RandomSeed                            int // of random replacement
 }
 
 // Fabric is the link from an XCD to the IOD.
@@ -158,6 +160,8 @@ type LLC struct {
 	MSHRsPerSlice                   int
 	AllocateOnRead, AllocateOnWrite bool
 	SetHash, SliceHash              bool
+	Replacement                     string
+	RandomSeed                      int // of random replacement
 }
 
 // HBM is the memory.
@@ -174,7 +178,9 @@ type HBM struct {
 
 // Dispatch is the workgroup launcher.
 type Dispatch struct {
-	Order              string // round_robin | contiguous
+	Order              string // round_robin | contiguous | shader_engine
+	CUOrder            string // shader_engines | fill | spread
+	StaggerCycles      int    // between workgroups launched by an XCD
 	XCDOffset          int    // first workgroup goes to this XCD
 	WaveLaunchCycles   int    // between waves of a shader engine
 	WorkgroupGapCycles int    // last wave's end to the first issue of the next workgroup on the CU

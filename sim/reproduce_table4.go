@@ -7,6 +7,7 @@ import (
 
 	"github.com/whisker-sim/whisker/report"
 	"github.com/whisker-sim/whisker/swizzle"
+	"github.com/whisker-sim/whisker/xcd"
 )
 
 // table4Shown is how many workgroups the pictures show: one for each CU of the
@@ -73,7 +74,7 @@ func (r *table4Row) picture(o ReproduceOptions) ([]byte, error) {
 		return nil, err
 	}
 	var png bytes.Buffer
-	err = swizzle.PNG(&png, b.grid, tiles[:min(table4Shown, len(tiles))], func(wg int) int { return dispatchXCD(b.machine, wg, len(tiles)) })
+	err = swizzle.PNG(&png, b.grid, tiles[:min(table4Shown, len(tiles))], func(wg int) int { return xcd.XCDOf(b.machine, wg, len(tiles)) })
 	return png.Bytes(), err
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/whisker-sim/whisker/configs"
 	"github.com/whisker-sim/whisker/report"
 	"github.com/whisker-sim/whisker/swizzle"
+	"github.com/whisker-sim/whisker/xcd"
 )
 
 // SwizzleOptions is a block order on a grid of tiles, which is given itself or
@@ -158,7 +159,7 @@ func SwizzleShow(w io.Writer, o SwizzleOptions, first int, picture, format strin
 	if first == 0 || first > len(tiles) {
 		first = len(tiles)
 	}
-	xcdOf := func(wg int) int { return (wg + b.machine.Dispatch.XCDOffset) % b.order.XCDs }
+	xcdOf := func(wg int) int { return xcd.XCDOf(b.machine, wg, len(tiles)) }
 	if picture != "" {
 		var png bytes.Buffer
 		if err := swizzle.PNG(&png, b.grid, tiles[:first], xcdOf); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/whisker-sim/whisker/configs"
 	"github.com/whisker-sim/whisker/report"
 	"github.com/whisker-sim/whisker/swizzle"
+	"github.com/whisker-sim/whisker/xcd"
 )
 
 // EstimateOptions is a replay of a block order.
@@ -80,7 +81,7 @@ func (o *EstimateOptions) replay(b *blocks) (swizzle.Replay, error) {
 		XCDs: m.Chip.XCDs, CUsPerXCD: m.Chip.CUsPerXCD, L2Bytes: int64(m.L2.Bytes), LLCBytes: int64(m.LLC.Bytes),
 		Seed: o.Seed, Cold: o.ColdLLC,
 	}
-	r.XCDOf = func(wg int) int { return dispatchXCD(m, wg, b.grid.Tiles()) }
+	r.XCDOf = func(wg int) int { return xcd.XCDOf(m, wg, b.grid.Tiles()) }
 	if err := matricesFit(m, o.M, o.N, o.K, e.bits); err != nil {
 		return r, err
 	}
@@ -94,15 +95,6 @@ func matricesFit(m *configs.Machine, rows, cols, k, bits int) error {
 		return usagef("the matrices of %dx%dx%d need %.0f GB and the machine has %d GB (hbm.capacity_gb)", rows, cols, k, need/1e9, m.HBM.CapacityGB)
 	}
 	return nil
-}
-
-// dispatchXCD is the XCD that a workgroup is sent to.
-func dispatchXCD(m *configs.Machine, wg, workgroups int) int {
-	n := m.Chip.XCDs
-	if m.Dispatch.Order == "contiguous" {
-		wg /= (workgroups + n - 1) / n
-	}
-	return (wg + m.Dispatch.XCDOffset) % n
 }
 
 // estimate replays one order in lockstep and drifting.

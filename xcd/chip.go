@@ -147,8 +147,7 @@ func check(m *configs.Machine, coreMHz float64, o Options) error {
 	case m.Chip.ShaderEngines < 1 || m.Chip.ShaderEngines > m.Chip.CUsPerXCD:
 		return fmt.Errorf("machine %s: %d shader engines for %d CUs of an XCD", m.Name, m.Chip.ShaderEngines, m.Chip.CUsPerXCD)
 	}
-	_, err := shareOut(&m.Dispatch, 1, 0, 0)
-	return err
+	return checkDispatch(&m.Dispatch)
 }
 
 // lineBytes is the unit in which lines travel beyond the L2.
@@ -159,7 +158,10 @@ func (c *Chip) buildIOD(coreMHz float64) error {
 	e := c.engines[len(c.engines)-1]
 	d := &IOD{ComponentBase: sim.NewComponentBase("GPU.IOD"), engine: e, latency: c.latency, line: c.lineBytes()}
 	d.waker = newWaker(e, d)
-	var err error
+	replacement, err := cache.ParseReplacement(m.LLC.Replacement)
+	if err != nil {
+		return fmt.Errorf("machine %s: LLC: %w", m.Name, err)
+	}
 	d.llc, err = cache.NewLLC(cache.LLCConfig{
 		Bytes: m.LLC.Bytes, LineBytes: c.lineBytes(), Ways: m.LLC.Ways, Slices: m.LLC.Slices,
 		InterleaveBytes: m.L2.InterleaveBytes,
@@ -168,6 +170,7 @@ func (c *Chip) buildIOD(coreMHz float64) error {
 		MSHRsPerSlice:  m.LLC.MSHRsPerSlice,
 		AllocateOnRead: m.LLC.AllocateOnRead, AllocateOnWrite: m.LLC.AllocateOnWrite,
 		SetHash: m.LLC.SetHash, SliceHash: m.LLC.SliceHash,
+		Replacement: replacement, Seed: uint64(m.LLC.RandomSeed),
 	}, cache.HBMConfig{
 		Channels: m.HBM.Stacks * m.HBM.ChannelsPerStack,
 		GBs:      m.HBM.GBs, CoreMHz: coreMHz,
@@ -212,13 +215,17 @@ func (c *Chip) buildXCD(i int, coreMHz float64, o Options) error {
 		reqBytes: m.Fabric.RequestBytes, everyCycle: o.EveryCycle, launchAt: cache.Never,
 	}
 	x.waker = newWaker(x.engine, x)
-	var err error
+	replacement, err := cache.ParseReplacement(m.L2.Replacement)
+	if err != nil {
+		return fmt.Errorf("machine %s: L2: %w", m.Name, err)
+	}
 	x.l2, err = cache.NewTCC(cache.TCCConfig{
 		Bytes: m.L2.Bytes, LineBytes: m.L2.LineBytes, Ways: m.L2.Ways, Channels: m.L2.Channels,
 		ReadBytesPerCycle: m.L2.ReadBytesPerCycle, WriteBytesPerCycle: m.L2.WriteBytesPerCycle,
 		HitLatencyCycles: m.L2.HitLatencyCycles, WriteAckCycles: m.L2.WriteBackLatencyCycles,
 		MSHRsPerChannel: m.L2.MSHRsPerChannel, QueueEntries: m.L2.QueueEntries,
 		InterleaveBytes: m.L2.InterleaveBytes, SetHash: m.L2.SetHash, ChannelHash: m.L2.ChannelHash,
+		Replacement: replacement, Seed: uint64(m.L2.RandomSeed)<<8 | uint64(i),
 	}, x)
 	if err != nil {
 		return fmt.Errorf("machine %s: %w", m.Name, err)
@@ -312,11 +319,7 @@ func (c *Chip) Run(ctx context.Context, k Kernel) (Result, error) {
 	var lists []workList
 	for i, x := range c.xcds {
 		x.dispatch.finished = 0
-		l, err := shareOut(&c.machine.Dispatch, len(c.xcds), i, k.Workgroups)
-		if err != nil {
-			return Result{}, err
-		}
-		lists = append(lists, l)
+		lists = append(lists, shareOut(c.machine, i, k.Workgroups))
 	}
 	start := c.now
 	c.command.begin(start, lists, k.Waves)

@@ -2,39 +2,69 @@ package xcd
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/whisker-sim/whisker/cache"
 	"github.com/whisker-sim/whisker/configs"
 )
 
-// workList is the share of one XCD in a launch: workgroups first,
-// first+stride, ... count of them.
+// workList is the share of one XCD in a launch: runs of run consecutive
+// workgroups, the first at first and each stride after the one before; count
+// workgroups of them.
 type workList struct {
-	first, stride, count int
+	first, run, stride, count int
 }
 
-func (l workList) at(i int) int { return l.first + i*l.stride }
+func (l workList) at(i int) int { return l.first + i/l.run*l.stride + i%l.run }
 
 // shareOut returns the workgroups of an XCD. The map is static: round robin
 // gives workgroup w to XCD (w + offset) mod XCDs, as measured on MI300X;
-// contiguous gives each XCD one range.
-func shareOut(d *configs.Dispatch, xcds, xcd, workgroups int) (workList, error) {
+// shader_engine gives it as many consecutive ones as it has shader engines, and
+// contiguous one range.
+func shareOut(m *configs.Machine, xcd, workgroups int) workList {
+	d, xcds := &m.Dispatch, m.Chip.XCDs
 	turn := ((xcd-d.XCDOffset)%xcds + xcds) % xcds
+	run := 1
 	switch d.Order {
-	case "round_robin", "":
-		return workList{turn, xcds, max(0, (workgroups-turn+xcds-1)/xcds)}, nil
+	case "shader_engine":
+		run = m.Chip.ShaderEngines
 	case "contiguous":
-		per := (workgroups + xcds - 1) / xcds
-		first := min(turn*per, workgroups)
-		return workList{first, 1, min(per, workgroups-first)}, nil
+		run = max(1, (workgroups+xcds-1)/xcds)
 	}
-	return workList{}, fmt.Errorf("dispatch order %q: round_robin and contiguous are known", d.Order)
+	whole := workgroups / (run * xcds) // rounds in which every XCD gets a run
+	rest := workgroups - whole*run*xcds
+	return workList{turn * run, run, run * xcds, whole*run + max(0, min(run, rest-turn*run))}
 }
 
-// dispatcher starts the workgroups of one XCD. Shader engines take turns; a
-// shader engine launches one wave in WaveLaunchCycles, and gives a workgroup to
-// its least loaded CU that has room. CUs are numbered shader engine by shader
-// engine in turn: CU c belongs to engine c mod engines.
+// XCDOf returns the XCD that a workgroup of a launch is sent to.
+func XCDOf(m *configs.Machine, wg, workgroups int) int {
+	l := shareOut(m, 0, workgroups)
+	return (wg/l.run + m.Dispatch.XCDOffset) % m.Chip.XCDs
+}
+
+// checkDispatch refuses orders that are not known; "" is the hardware's.
+func checkDispatch(d *configs.Dispatch) error {
+	for _, c := range []struct {
+		what, value string
+		known       []string
+	}{
+		{"order", d.Order, []string{"", "round_robin", "contiguous", "shader_engine"}},
+		{"CU order", d.CUOrder, []string{"", "shader_engines", "fill", "spread"}},
+	} {
+		if !slices.Contains(c.known, c.value) {
+			return fmt.Errorf("dispatch %s %q: %s are known", c.what, c.value, strings.Join(c.known[1:], ", "))
+		}
+	}
+	return nil
+}
+
+// dispatcher starts the workgroups of one XCD. A shader engine launches one wave
+// in WaveLaunchCycles, and StaggerCycles pass at least between two workgroups.
+// Which CU is next is CUOrder's: shader engines take turns and give a workgroup
+// to their least loaded CU that has room; or CUs are filled in the order of
+// their numbers; or the least loaded one of all is next. CUs are numbered shader
+// engine by shader engine in turn: CU c belongs to engine c mod engines.
 type dispatcher struct {
 	cfg      *configs.Dispatch
 	cus      []ComputeUnit
@@ -43,6 +73,7 @@ type dispatcher struct {
 	waves    int
 	next     int     // of list
 	turn     int     // shader engine whose turn it is
+	launchAt int64   // the earliest next launch, by the stagger
 	freeAt   []int64 // per shader engine: its launcher
 	readyAt  []int64 // per CU: after a workgroup ended on it
 	load     []int   // per CU: workgroups running
@@ -70,7 +101,7 @@ func (d *dispatcher) begin(now int64, list workList, waves int) {
 	for i := range d.readyAt {
 		d.readyAt[i] = now
 	}
-	d.at = now
+	d.at, d.launchAt = now, now
 	d.active = true
 }
 
@@ -91,6 +122,10 @@ func (d *dispatcher) ended(now int64, cu int) {
 func (d *dispatcher) step(now int64, wakes []int64) {
 	d.at = cache.Never
 	for d.next < d.list.count {
+		if d.launchAt > now {
+			d.at = d.launchAt
+			return
+		}
 		cu, at := d.pick(now)
 		if cu < 0 {
 			d.at = at
@@ -98,6 +133,7 @@ func (d *dispatcher) step(now int64, wakes []int64) {
 		}
 		engine := cu % d.engines
 		d.freeAt[engine] = now + int64(d.waves*d.cfg.WaveLaunchCycles)
+		d.launchAt = now + int64(d.cfg.StaggerCycles)
 		d.turn = (engine + 1) % d.engines
 		d.load[cu]++
 		wg := d.list.at(d.next)
@@ -109,6 +145,9 @@ func (d *dispatcher) step(now int64, wakes []int64) {
 // pick returns the CU for the next workgroup, or -1 and the cycle at which to
 // try again; cache.Never when only the end of a workgroup can change anything.
 func (d *dispatcher) pick(now int64) (int, int64) {
+	if d.cfg.CUOrder == "fill" || d.cfg.CUOrder == "spread" {
+		return d.pickOfAll(now)
+	}
 	retry := cache.Never
 	for i := range d.engines {
 		e := (d.turn + i) % d.engines
@@ -134,6 +173,28 @@ func (d *dispatcher) pick(now int64) (int, int64) {
 		case ready != cache.Never:
 			retry = min(retry, max(ready, d.freeAt[e]))
 		}
+	}
+	return -1, retry
+}
+
+// pickOfAll is pick over the CUs of all shader engines: the first that has room,
+// or the least loaded one.
+func (d *dispatcher) pickOfAll(now int64) (int, int64) {
+	best, retry := -1, cache.Never
+	for cu := range d.cus {
+		if !d.cus[cu].CanHost() {
+			continue
+		}
+		if at := max(d.readyAt[cu], d.freeAt[cu%d.engines]); at > now {
+			retry = min(retry, at)
+			continue
+		}
+		if best < 0 || d.cfg.CUOrder == "spread" && d.load[cu] < d.load[best] {
+			best = cu
+		}
+	}
+	if best >= 0 {
+		return best, now
 	}
 	return -1, retry
 }

@@ -18,15 +18,18 @@ func TestShareOut(t *testing.T) {
 		{"round_robin", 0, 2, [][]int{{0}, {1}, {}, {}}},
 		{"contiguous", 0, 10, [][]int{{0, 1, 2}, {3, 4, 5}, {6, 7, 8}, {9}}},
 		{"contiguous", 1, 3, [][]int{{}, {0}, {1}, {2}}},
+		{"shader_engine", 0, 19, [][]int{{0, 1, 8, 9, 16, 17}, {2, 3, 10, 11, 18}, {4, 5, 12, 13}, {6, 7, 14, 15}}},
+		{"shader_engine", 1, 5, [][]int{{}, {0, 1}, {2, 3}, {4}}},
 	} {
+		m := &configs.Machine{Chip: configs.Chip{XCDs: 4, ShaderEngines: 2}, Dispatch: configs.Dispatch{Order: c.order, XCDOffset: c.offset}}
 		for x := range 4 {
-			l, err := shareOut(&configs.Dispatch{Order: c.order, XCDOffset: c.offset}, 4, x, c.wgs)
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := shareOut(m, x, c.wgs)
 			got := []int{}
 			for i := range l.count {
 				got = append(got, l.at(i))
+				if o := XCDOf(m, l.at(i), c.wgs); o != x {
+					t.Errorf("%s: workgroup %d of XCD %d is said to be of XCD %d", c.order, l.at(i), x, o)
+				}
 			}
 			if !slices.Equal(got, c.want[x]) {
 				t.Errorf("%s offset %d, %d workgroups, XCD %d: %v, want %v", c.order, c.offset, c.wgs, x, got, c.want[x])
@@ -54,6 +57,56 @@ func TestDispatchOrder(t *testing.T) {
 	end := r.cus[0][0].answers[0]
 	if got, want := r.cus[0][0].started[1], (started{end + 40, 4}); got != want {
 		t.Errorf("the workgroup after the first on CU 0: %+v, want %+v", got, want)
+	}
+}
+
+// The orders of CUs within an XCD: with four CUs of two shader engines and room
+// for two workgroups each, by which CU each workgroup of the first round goes to.
+func TestCUOrder(t *testing.T) {
+	for _, c := range []struct {
+		order string
+		want  [][]int // workgroups of each CU
+	}{
+		{"shader_engines", [][]int{{0, 4}, {1, 5}, {2, 6}, {3, 7}}},
+		{"spread", [][]int{{0, 4}, {1, 5}, {2, 6}, {3, 7}}},
+		{"fill", [][]int{{0, 2}, {1, 3}, {4, 6}, {5, 7}}},
+	} {
+		m := testMachine()
+		m.Chip.XCDs, m.Chip.CUsPerXCD, m.Dispatch.CUOrder = 1, 4, c.order
+		r := newRig(t, m, Options{}, func(wg, i int) (uint64, int, bool) { return uint64(wg) * 128, 0, i < 1 }, func(f *fakeCU) {
+			f.slots = 2
+		})
+		r.run(t, 8)
+		for cu, want := range c.want {
+			var got []int
+			for _, s := range r.cus[0][cu].started[:2] {
+				got = append(got, s.wg)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: CU %d has workgroups %v, want %v", c.order, cu, got, want)
+			}
+		}
+	}
+}
+
+// With a stagger, no two workgroups of an XCD are launched closer than it.
+func TestStagger(t *testing.T) {
+	m := testMachine()
+	m.Chip.XCDs, m.Chip.CUsPerXCD, m.Dispatch.StaggerCycles = 1, 4, 500
+	r := newRig(t, m, Options{}, func(wg, i int) (uint64, int, bool) { return uint64(wg) * 128, 0, i < 40 }, func(f *fakeCU) {
+		f.slots = 1
+	})
+	r.run(t, 4)
+	at := map[int]int64{}
+	for _, f := range r.cus[0] {
+		for _, s := range f.started {
+			at[s.wg] = s.at
+		}
+	}
+	for wg := 1; wg < 4; wg++ {
+		if d := at[wg] - at[wg-1]; d != 500 {
+			t.Errorf("workgroup %d is launched %d cycles after the one before, want 500", wg, d)
+		}
 	}
 }
 
