@@ -15,9 +15,9 @@ type HBMConfig struct {
 	RefreshCycles   int64 // a channel is closed for this long
 }
 
-// hbmBurstBytes is the least that a channel transfers: an HBM3 pseudo channel
+// BurstBytes is the least that a channel transfers: an HBM3 pseudo channel
 // of 32 bits moves 32 bytes per burst of 8, and the controller pairs two.
-const hbmBurstBytes = 64
+const BurstBytes = 64
 
 // rowHitWindow bounds how far a bank's queue is searched for a request to the
 // open row before the oldest is taken: first-ready, first-come scheduling with
@@ -97,7 +97,7 @@ func (h *hbm) request(now int64, channel int, line uint64, id uint32, bytes int,
 	if n&(n-1) == 0 {
 		bank ^= fold(row/n, log2(int(n)))
 	}
-	bytes = max((bytes+hbmBurstBytes-1)/hbmBurstBytes*hbmBurstBytes, hbmBurstBytes)
+	bytes = max((bytes+BurstBytes-1)/BurstBytes*BurstBytes, BurstBytes)
 	r := h.take(hbmRequest{
 		arrived: now, row: row + 1, id: id, bytes: uint16(bytes), write: write,
 		bank: int32(channel*h.cfg.BanksPerChannel + int(bank)),
@@ -201,6 +201,7 @@ func (h *hbm) access(now int64, r int32) {
 	b.free = start + h.burst
 	// What an unloaded access would not have waited is queueing.
 	h.stats.QueueCycles += uint64(start - q.arrived)
+	h.stats.Queue.Add(uint64(start - q.arrived))
 	if b.head != 0 {
 		h.wakeBank(b, q.bank)
 	}

@@ -20,3 +20,12 @@ func (h *Histogram) Merge(o *Histogram) {
 		h[i] += o[i]
 	}
 }
+
+// Count returns the number of values.
+func (h *Histogram) Count() uint64 {
+	var n uint64
+	for _, c := range h {
+		n += c
+	}
+	return n
+}

@@ -299,7 +299,7 @@ func (l *LLC) serve(now int64, slice, set int, tag uint32, e *event) bool {
 		}
 		sl.server.Claim(now, l.cfg.LineBytes)
 	}
-	l.stats.QueueCycles += uint64(start - e.at)
+	l.stats.waited(start - e.at)
 	return true
 }
 

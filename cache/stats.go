@@ -1,5 +1,7 @@
 package cache
 
+import "fmt"
+
 // LevelStats counts what happened at one cache level. A read that finds its
 // line still in flight is a hit, as the hardware's counters have it, and is
 // counted in ReadHitsInFlight as well.
@@ -14,6 +16,7 @@ type LevelStats struct {
 	StalledRequests                               uint64 // waited for a miss register or an evictable way
 	Retries                                       uint64 // turned away because the queue was full
 	Latency                                       Histogram
+	Queue                                         Histogram // waiting for service, each request
 }
 
 // Requests returns reads and writes together.
@@ -58,6 +61,36 @@ func (s *LevelStats) Merge(o *LevelStats) {
 	s.StalledRequests += o.StalledRequests
 	s.Retries += o.Retries
 	s.Latency.Merge(&o.Latency)
+	s.Queue.Merge(&o.Queue)
+}
+
+// Check tells whether requests and bytes add up at a level of lines of lineBytes:
+// every read was answered, every miss fetched one line, and every request was a
+// hit or a miss. It holds when nothing is under way.
+func (s *LevelStats) Check(level string, lineBytes uint64) error {
+	for _, c := range []struct {
+		what string
+		a, b uint64
+	}{
+		{"reads and their hits and misses", s.Reads, s.ReadHits + s.ReadMisses},
+		{"writes and their hits and misses", s.Writes, s.WriteHits + s.WriteMisses},
+		{"reads and answers", s.Reads, s.Latency.Count()},
+		{"requests and services", s.Requests(), s.Queue.Count()},
+		{"misses and fills", s.ReadMisses, s.Fills},
+		{"bytes asked for and lines read", s.ReadBytes, s.Reads * lineBytes},
+		{"bytes filled and lines filled", s.FillBytes, s.Fills * lineBytes},
+	} {
+		if c.a != c.b {
+			return fmt.Errorf("%s: %s differ: %d and %d", level, c.what, c.a, c.b)
+		}
+	}
+	return nil
+}
+
+// waited counts the cycles that a request waited for service.
+func (s *LevelStats) waited(cycles int64) {
+	s.QueueCycles += uint64(cycles)
+	s.Queue.Add(uint64(cycles))
 }
 
 func (s *LevelStats) answered(cycles int64) {
@@ -74,4 +107,5 @@ type HBMStats struct {
 	LatencyCycles         uint64 // request to data, summed over reads
 	BusyCycles            float64
 	Latency               Histogram
+	Queue                 Histogram
 }

@@ -250,7 +250,7 @@ func (t *TCC) serve(r *tccRequest, from int64) bool {
 		}
 		ch.free = start + t.writeCost(int(r.bytes))
 	}
-	t.stats.QueueCycles += uint64(start - r.arrived)
+	t.stats.waited(start - r.arrived)
 	ch.starts[ch.next] = start
 	if ch.next++; ch.next == len(ch.starts) {
 		ch.next = 0

@@ -72,11 +72,16 @@ type CU struct {
 	dirtyBase               uint64
 	loopWaves               int     // waves inside the marked loop
 	loopSince               int64   // since when there is one
+	loopTurns               uint64  // iterations of the marked loop, all waves since the start
 	fetching                []uint8 // per instruction line: asked for
 	hook                    IssueHook
 	rec                     Recorder
 	groupEnded              func(wg int, start, end int64)
 }
+
+// LoopTurns returns how many iterations of the marked loop the CU's waves have
+// begun after their first, all waves together.
+func (c *CU) LoopTurns() uint64 { return c.loopTurns }
 
 // IssueHook sees every issue: cycle, SIMD, slot, instruction index. It is for
 // traces and tests and must not change anything.

@@ -283,6 +283,7 @@ func (c *CU) issueScalar(w *wave, u *uop, now int64) bool {
 	if u.kind == kindBranch {
 		if target != pc+1 && int(target) == c.prog.LoopStart && w.inLoop {
 			c.st.LoopIterations++
+			c.loopTurns++
 		}
 		w.pc = target
 		if target != pc+1 {

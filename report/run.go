@@ -45,6 +45,7 @@ type Run struct {
 	Fabric Fabric `json:"fabric"`
 	LLC    Cache  `json:"llc"`
 	HBM    Memory `json:"hbm"`
+	Drift  Drift  `json:"drift" doc:"how far apart the workgroups of an XCD are"`
 
 	Parts        []Part        `json:"kernels,omitempty" doc:"the kernels of a measurement that runs several in sequence"`
 	Counters     Counts        `json:"counters" doc:"rocprof's counter names, where the meaning is the same"`
@@ -202,6 +203,7 @@ type Cache struct {
 	Bytes        int64   `json:"bytes" unit:"bytes" doc:"bytes moved between this level and the one above"`
 	BandwidthTBs float64 `json:"bandwidth_tbs" unit:"TB/s" doc:"bytes over kernel_time_us"`
 	Utilization  float64 `json:"utilization" unit:"fraction" doc:"bandwidth over what the level's data paths carry at most"`
+	Queue        Latency `json:"queue" doc:"request accepted to its turn at the level's port"`
 	Latency      Latency `json:"latency" doc:"request accepted to data at the requester's port"`
 }
 
@@ -213,6 +215,16 @@ type Fabric struct {
 	WriteTBs         float64 `json:"write_tbs" unit:"TB/s" doc:"bytes_written over kernel_time_us"`
 	ReadUtilization  float64 `json:"read_utilization" unit:"fraction" doc:"read_tbs over the links' capacity"`
 	WriteUtilization float64 `json:"write_utilization" unit:"fraction" doc:"write_tbs over the links' capacity"`
+	Queue            Latency `json:"queue" doc:"line ready to its head on the link"`
+}
+
+// Drift is how far apart the workgroups of an XCD were, in K steps of the main
+// loop: the CU that was furthest in the launch against the least far one.
+type Drift struct {
+	Samples int       `json:"samples" doc:"points in time at which the spread was taken; 0 for a kernel without a main loop"`
+	Mean    float64   `json:"mean" unit:"K steps" doc:"spread, mean over XCDs and time"`
+	Max     float64   `json:"max" unit:"K steps" doc:"largest spread of an XCD"`
+	Tenths  []float64 `json:"tenths,omitempty" unit:"K steps" doc:"mean spread in each tenth of the run"`
 }
 
 // Memory is HBM, all stacks.
@@ -225,6 +237,7 @@ type Memory struct {
 	Bytes        int64   `json:"bytes" unit:"bytes" doc:"bytes read and written"`
 	BandwidthTBs float64 `json:"bandwidth_tbs" unit:"TB/s" doc:"bytes over kernel_time_us"`
 	Utilization  float64 `json:"utilization" unit:"fraction" doc:"bandwidth over the peak of all channels"`
+	Queue        Latency `json:"queue" doc:"request accepted to its head on the channel's bus, precharge and activate included"`
 	Latency      Latency `json:"latency" doc:"request accepted to data back at the LLC"`
 }
 

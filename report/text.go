@@ -164,22 +164,29 @@ func writeMemory(b *strings.Builder, r *Run) error {
 		return nil
 	}
 	b.WriteString("\nMEMORY\n")
-	t := Table{Header: []string{"level", "requests", "hit", "in flight", "MB", "TB/s", "latency mean", "p50", "p99"}}
-	row := func(name string, requests int64, hit, flight string, bytes int64, tbs float64, l *Latency) {
-		mean := "-"
-		if l.Count > 0 {
-			mean = fmt.Sprintf("%.0f %s", l.Mean, l.Unit)
+	t := Table{Header: []string{"level", "requests", "hit", "in flight", "MB", "TB/s", "queue mean", "p99", "latency mean", "p50", "p99"}}
+	mean := func(l *Latency) string {
+		if l.Count == 0 {
+			return "-"
 		}
-		t.Add(name, Thousands(requests), hit, flight, megabytes(bytes), fmt.Sprintf("%.2f", tbs), mean, l.P50, l.P99)
+		return fmt.Sprintf("%.0f %s", l.Mean, l.Unit)
+	}
+	row := func(name string, requests int64, hit, flight string, bytes int64, tbs float64, q, l *Latency) {
+		t.Add(name, Thousands(requests), hit, flight, megabytes(bytes), fmt.Sprintf("%.2f", tbs), mean(q), q.P99, mean(l), l.P50, l.P99)
 	}
 	perTime := func(bytes int64) float64 { return Ratio(float64(bytes), r.KernelTimeUS) / 1e6 }
 	tcp := r.TCP.BytesRead + r.TCP.BytesWritten
-	row("L1", r.TCP.Requests, Percent(r.TCP.HitRate), Percent(r.TCP.HitInFlight), tcp, perTime(tcp), &r.TCP.Latency)
-	row("L2", r.L2.Requests, Percent(r.L2.HitRate), Percent(r.L2.HitInFlight), r.L2.Bytes, r.L2.BandwidthTBs, &r.L2.Latency)
-	row("LLC", r.LLC.Requests, Percent(r.LLC.HitRate), Percent(r.LLC.HitInFlight), r.LLC.Bytes, r.LLC.BandwidthTBs, &r.LLC.Latency)
-	row("HBM", r.HBM.Requests, "-", "-", r.HBM.Bytes, r.HBM.BandwidthTBs, &r.HBM.Latency)
-	_, err := t.WriteTo(b)
-	return err
+	row("L1", r.TCP.Requests, Percent(r.TCP.HitRate), Percent(r.TCP.HitInFlight), tcp, perTime(tcp), &Latency{}, &r.TCP.Latency)
+	row("L2", r.L2.Requests, Percent(r.L2.HitRate), Percent(r.L2.HitInFlight), r.L2.Bytes, r.L2.BandwidthTBs, &r.L2.Queue, &r.L2.Latency)
+	row("LLC", r.LLC.Requests, Percent(r.LLC.HitRate), Percent(r.LLC.HitInFlight), r.LLC.Bytes, r.LLC.BandwidthTBs, &r.LLC.Queue, &r.LLC.Latency)
+	row("HBM", r.HBM.Requests, "-", "-", r.HBM.Bytes, r.HBM.BandwidthTBs, &r.HBM.Queue, &r.HBM.Latency)
+	if _, err := t.WriteTo(b); err != nil {
+		return err
+	}
+	if d := &r.Drift; d.Samples > 0 {
+		fmt.Fprintf(b, "  CUs of an XCD are %.1f K steps apart in the mean, %.1f at most\n", d.Mean, d.Max)
+	}
+	return nil
 }
 
 func writeLDS(b *strings.Builder, r *Run) error {

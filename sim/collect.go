@@ -137,9 +137,12 @@ func collect(r *report.Run, res *xcd.GPUResult, m *configs.Machine, b *workloads
 	us := cyc / law.mhz
 	r.LLC.Utilization = report.Ratio(float64(r.LLC.Bytes)/us/1e3, m.LLC.GBs)
 	r.Fabric = report.Fabric{BytesRead: int64(mem.Fabric.ReadBytes), BytesWritten: int64(mem.Fabric.WriteBytes)}
+	f := &mem.Fabric
+	r.Fabric.Queue = report.NewLatency("ns", scaled(report.PowerBuckets(f.Queue[:]), 1000/law.mhz), report.Ratio(float64(f.QueueCycles)*1000/law.mhz, float64(f.Queue.Count())))
 	r.Fabric.ReadUtilization = report.Ratio(float64(mem.Fabric.ReadBytes)/us/1e3, m.Fabric.ReadGBs*float64(m.Chip.XCDs))
 	r.Fabric.WriteUtilization = report.Ratio(float64(mem.Fabric.WriteBytes)/us/1e3, m.Fabric.WriteGBs*float64(m.Chip.XCDs))
 	collectHBM(r, mem, m, us, 1000/law.mhz)
+	r.Drift = drift(res.Drift, float64(b.LoopKTiles))
 	collectCounters(r, res)
 	r.Clusters = clusters(res, b, m)
 	if perInst {
@@ -211,6 +214,7 @@ func level(s *cache.LevelStats, cycles int64, unit string, scale float64) report
 		Hits: int64(s.ReadHits - s.ReadHitsInFlight + s.WriteHits), HitsInFlight: int64(s.ReadHitsInFlight),
 		Misses: int64(s.ReadMisses + s.WriteMisses), Fills: int64(s.Fills), WriteBacks: int64(s.WriteBacks),
 		Bytes:   int64(s.ReadBytes + s.WriteBytes),
+		Queue:   report.NewLatency(unit, scaled(report.PowerBuckets(s.Queue[:]), scale), report.Ratio(float64(s.QueueCycles)*scale, float64(s.Requests()))),
 		Latency: report.NewLatency(unit, scaled(report.PowerBuckets(s.Latency[:]), scale), report.Ratio(float64(s.LatencyCycles)*scale, float64(s.Reads))),
 	}
 }
@@ -317,11 +321,33 @@ func clusters(res *xcd.GPUResult, b *workloads.Built, m *configs.Machine) []repo
 	return out
 }
 
+// drift sums the samples up, in K steps.
+func drift(samples []xcd.DriftSample, kTiles float64) report.Drift {
+	d := report.Drift{Samples: len(samples)}
+	if len(samples) == 0 {
+		return d
+	}
+	var sum, n [10]float64
+	end := samples[len(samples)-1].Cycle + 1
+	for _, s := range samples {
+		i := int(s.Cycle * 10 / end)
+		sum[i] += s.Mean * kTiles
+		n[i]++
+		d.Mean += s.Mean * kTiles / float64(len(samples))
+		d.Max = max(d.Max, s.Max*kTiles)
+	}
+	for i := range sum {
+		d.Tenths = append(d.Tenths, report.Ratio(sum[i], n[i]))
+	}
+	return d
+}
+
 func collectHBM(r *report.Run, mem *xcd.MemoryStats, m *configs.Machine, us, nsPerCycle float64) {
 	h := &mem.HBM
 	r.HBM = report.Memory{
 		Requests: int64(h.Reads + h.Writes), Reads: int64(h.Reads), Writes: int64(h.Writes),
 		RowHits: int64(h.RowHits), RowMisses: int64(h.RowMisses), Bytes: int64(h.ReadBytes + h.WriteBytes),
+		Queue:   report.NewLatency("ns", scaled(report.PowerBuckets(h.Queue[:]), nsPerCycle), report.Ratio(float64(h.QueueCycles)*nsPerCycle, float64(h.Reads+h.Writes))),
 		Latency: report.NewLatency("ns", scaled(report.PowerBuckets(h.Latency[:]), nsPerCycle), report.Ratio(float64(h.LatencyCycles)*nsPerCycle, float64(h.Reads))),
 	}
 	r.HBM.Utilization = report.Ratio(float64(r.HBM.Bytes)/us/1e3, m.HBM.GBs)

@@ -55,6 +55,9 @@ type Kernel struct {
 	// Progress, when not nil, is told the number of workgroups that have ended and
 	// the cycle, between windows and whenever the number has changed.
 	Progress func(done, total, cycle int64)
+	// Watch, when not nil, is called every few thousand cycles, between windows,
+	// with the cycle of the launch. It must change nothing.
+	Watch func(cycle int64)
 	// Alive, when not nil, returns a number that grows while waves get anywhere.
 	// A launch in which it has not grown for LivelockCycles is given up.
 	Alive func() uint64
@@ -322,6 +325,9 @@ func (c *Chip) Run(ctx context.Context, k Kernel) (Result, error) {
 		lists = append(lists, shareOut(c.machine, i, k.Workgroups))
 	}
 	start := c.now
+	if watch := k.Watch; watch != nil {
+		k.Watch = func(cycle int64) { watch(cycle - start) }
+	}
 	c.command.begin(start, lists, k.Waves)
 	c.marks = nil
 	err := c.runWindows(ctx, k)
@@ -331,6 +337,11 @@ func (c *Chip) Run(ctx context.Context, k Kernel) (Result, error) {
 	r := Result{Cycles: c.command.endAt - start, FirstWorkgroup: cache.Never, Finished: c.finished(), Marks: c.marks}
 	if err == errStopped {
 		r.Cycles, r.Stopped = c.now-start, true
+	} else {
+		stats := c.Stats()
+		if err := stats.Check(uint64(c.lineBytes())); err != nil {
+			return Result{}, fmt.Errorf("xcd: the counts do not add up, which is a fault of Whisker: %w", err)
+		}
 	}
 	for _, x := range c.xcds {
 		if x.dispatch.list.count > 0 {

@@ -43,6 +43,7 @@ type GPUResult struct {
 	TCP       cache.TCPStats
 	Memory    MemoryStats
 	Occupancy cu.Occupancy
+	Drift     []DriftSample // in order of time, where the kernel has a marked loop
 }
 
 // GPU is a machine with a launch on it.
@@ -53,6 +54,7 @@ type GPU struct {
 	stats []cu.Stats // per XCD
 	wgs   int
 
+	drift    []DriftSample
 	expected int64 // wave instructions of the launch, 0 unknown
 
 	stopAt    int64
@@ -171,7 +173,12 @@ func (g *GPU) Run(ctx context.Context) (*GPUResult, error) {
 		g.monitor.StartServer()
 		defer g.monitor.StopServer()
 	}
-	timing, err := g.chip.Run(ctx, Kernel{Workgroups: g.wgs, Waves: g.prog.Kernel.Waves(), Progress: g.report(), Alive: g.alive, StopAt: g.stopAt, StopAfter: g.stopAfter, MarkEvery: g.markEvery})
+	var watch func(int64)
+	if g.prog.LoopEnd > g.prog.LoopStart {
+		watch = g.watchDrift
+	}
+	timing, err := g.chip.Run(ctx, Kernel{Workgroups: g.wgs, Waves: g.prog.Kernel.Waves(), Progress: g.report(), Alive: g.alive, Watch: watch,
+		StopAt: g.stopAt, StopAfter: g.stopAfter, MarkEvery: g.markEvery})
 	for _, c := range g.cus {
 		if c.Err() != nil {
 			return nil, c.Err()
@@ -180,7 +187,7 @@ func (g *GPU) Run(ctx context.Context) (*GPUResult, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kernel %s: %w", g.prog.Kernel.Name, err)
 	}
-	r := &GPUResult{Timing: timing, Memory: g.chip.Stats(), Occupancy: g.prog.Occ}
+	r := &GPUResult{Timing: timing, Memory: g.chip.Stats(), Occupancy: g.prog.Occ, Drift: g.drift}
 	r.CU.Inst = make([]cu.InstStats, len(g.prog.Kernel.Insts))
 	for i := range g.stats {
 		r.CU.Merge(&g.stats[i])
@@ -188,5 +195,26 @@ func (g *GPU) Run(ctx context.Context) (*GPUResult, error) {
 	for _, c := range g.cus {
 		r.TCP.Merge(c.TCP())
 	}
-	return r, nil
+	if timing.Stopped {
+		return r, nil // what is under way has been asked for and not answered
+	}
+	return r, r.check()
+}
+
+// check tells whether what the vector L1s sent is what the L2s got: fetches and
+// scalar loads are the rest of the L2s' reads.
+func (r *GPUResult) check() error {
+	t, l2 := &r.TCP, &r.Memory.L2
+	switch {
+	case t.Misses > l2.Reads || t.BytesIn > l2.ReadBytes:
+		return fmt.Errorf("xcd: the vector L1s missed %d times for %d bytes and the L2s were read %d times for %d bytes: a fault of Whisker",
+			t.Misses, t.BytesIn, l2.Reads, l2.ReadBytes)
+	case t.StoreSegments != l2.Writes || t.BytesOut != l2.WriteBytes:
+		return fmt.Errorf("xcd: the vector L1s wrote %d times %d bytes in all and the L2s took %d writes of %d bytes: a fault of Whisker",
+			t.StoreSegments, t.BytesOut, l2.Writes, l2.WriteBytes)
+	case t.Requests != t.Hits+t.HitsInFlight+t.Misses:
+		return fmt.Errorf("xcd: the vector L1s looked %d lines up and hit %d, %d of them in flight, and missed %d: a fault of Whisker",
+			t.Requests, t.Hits, t.HitsInFlight, t.Misses)
+	}
+	return nil
 }

@@ -47,7 +47,7 @@ func (d *IOD) Handle(e sim.Event) error {
 func (d *IOD) Reply(now int64, xcd int, id uint32) {
 	depart := d.links[xcd].Claim(now, d.line)
 	d.fabric.ReadBytes += uint64(d.line)
-	d.fabric.QueueCycles += uint64(depart - now)
+	d.fabric.waited(depart - now)
 	d.out[xcd].add(BurstLine{Depart: depart, ID: id, Bytes: uint16(d.line), Kind: LineFill})
 }
 

@@ -1,6 +1,10 @@
 package xcd
 
-import "github.com/whisker-sim/whisker/cache"
+import (
+	"fmt"
+
+	"github.com/whisker-sim/whisker/cache"
+)
 
 // FabricStats counts what the links carried. Data and request headers are kept
 // apart.
@@ -9,6 +13,13 @@ type FabricStats struct {
 	WriteBytes   uint64 // data towards the IOD
 	RequestBytes uint64 // headers towards the IOD
 	QueueCycles  uint64 // waiting for a link, summed over lines
+	Queue        cache.Histogram
+}
+
+// waited counts the cycles that a line waited for a link.
+func (f *FabricStats) waited(cycles int64) {
+	f.QueueCycles += uint64(cycles)
+	f.Queue.Add(uint64(cycles))
 }
 
 func (f *FabricStats) merge(o *FabricStats) {
@@ -16,6 +27,7 @@ func (f *FabricStats) merge(o *FabricStats) {
 	f.WriteBytes += o.WriteBytes
 	f.RequestBytes += o.RequestBytes
 	f.QueueCycles += o.QueueCycles
+	f.Queue.Merge(&o.Queue)
 }
 
 // MemoryStats counts the memory traffic of one kernel.
@@ -26,6 +38,39 @@ type MemoryStats struct {
 	LLC       cache.LevelStats
 	LLCPerXCD []cache.SourceStats // by XCD
 	HBM       cache.HBMStats
+}
+
+// Check tells whether requests and bytes add up from level to level: what leaves
+// one arrives at the next. It holds when nothing is under way.
+func (s *MemoryStats) Check(lineBytes uint64) error {
+	if err := s.L2.Check("L2", lineBytes); err != nil {
+		return err
+	}
+	if err := s.LLC.Check("LLC", lineBytes); err != nil {
+		return err
+	}
+	for _, c := range []struct {
+		what string
+		a, b uint64
+	}{
+		{"L2 misses and LLC reads", s.L2.ReadMisses, s.LLC.Reads},
+		{"L2 fills and lines on the fabric", s.L2.FillBytes, s.Fabric.ReadBytes},
+		{"LLC reads and lines on the fabric", s.LLC.ReadBytes, s.Fabric.ReadBytes},
+		{"L2 write-backs and LLC writes", s.L2.WriteBacks, s.LLC.Writes},
+		{"bytes written back by the L2 and bytes on the fabric", s.L2.WriteBackBytes, s.Fabric.WriteBytes},
+		{"bytes written to the LLC and bytes on the fabric", s.LLC.WriteBytes, s.Fabric.WriteBytes},
+		{"LLC misses and memory reads", s.LLC.ReadMisses, s.HBM.Reads},
+		// A burst is longer than a short line.
+		{"bytes filled in the LLC and bytes read from memory", s.LLC.Fills * max(lineBytes, cache.BurstBytes), s.HBM.ReadBytes},
+		{"LLC write-backs and memory writes", s.LLC.WriteBacks, s.HBM.Writes},
+		{"memory accesses and row hits and misses", s.HBM.Reads + s.HBM.Writes, s.HBM.RowHits + s.HBM.RowMisses},
+		{"memory reads and answers", s.HBM.Reads, s.HBM.Latency.Count()},
+	} {
+		if c.a != c.b {
+			return fmt.Errorf("memory: %s differ: %d and %d", c.what, c.a, c.b)
+		}
+	}
+	return nil
 }
 
 // Stats returns the counts since the last kernel began.

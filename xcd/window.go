@@ -29,8 +29,8 @@ func (c *Chip) runWindows(ctx context.Context, k Kernel) error {
 		for _, e := range c.engines {
 			start = min(start, e.next())
 		}
-		if c.command.waiting == 0 && start > c.command.endAt {
-			return nil // and what was written back has reached the LLC
+		if c.command.waiting == 0 && start == cache.Never {
+			return nil // and what was written back has reached LLC and memory
 		}
 		if start == cache.Never {
 			return c.deadlock(k)
@@ -58,6 +58,9 @@ func (c *Chip) runWindows(ctx context.Context, k Kernel) error {
 				return c.livelock(k, aliveAt)
 			}
 		}
+		if k.Watch != nil && windows%progressWindows == 0 {
+			k.Watch(c.now)
+		}
 		if k.Progress != nil {
 			if n := c.finished(); n != told || windows%progressWindows == 0 {
 				told = n
@@ -71,7 +74,7 @@ func (c *Chip) runWindows(ctx context.Context, k Kernel) error {
 var errStopped = errors.New("stopped as asked")
 
 // progressWindows is how many windows pass at most between two calls of
-// Progress.
+// Progress, and between two of Watch.
 const progressWindows = 64
 
 // livelockWindows is how many windows pass between two looks at Kernel.Alive.

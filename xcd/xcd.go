@@ -372,7 +372,7 @@ func (x *XCD) WriteAcked(at int64, cu int, tag uint32) {
 func (x *XCD) Fetch(now int64, line uint64, id uint32) {
 	depart := x.link.Claim(now, x.reqBytes)
 	x.fabric.RequestBytes += uint64(x.reqBytes)
-	x.fabric.QueueCycles += uint64(depart - now)
+	x.fabric.waited(depart - now)
 	x.out.add(BurstLine{Address: line, Depart: depart, ID: id, Kind: LineRead})
 }
 
@@ -381,7 +381,7 @@ func (x *XCD) WriteBack(now int64, line uint64, bytes int) {
 	depart := x.link.Claim(now, x.reqBytes+bytes)
 	x.fabric.RequestBytes += uint64(x.reqBytes)
 	x.fabric.WriteBytes += uint64(bytes)
-	x.fabric.QueueCycles += uint64(depart - now)
+	x.fabric.waited(depart - now)
 	x.out.add(BurstLine{Address: line, Depart: depart, Bytes: uint16(bytes), Kind: LineWrite})
 }
 
