@@ -200,7 +200,7 @@ func (r *recorder) recording(ask *RecordOptions, run *report.Run, res *xcd.GPURe
 	if r.window.From >= res.Timing.Cycles {
 		return usagef("the recorded cycles begin at %d, and the run ended at cycle %d", r.window.From, res.Timing.Cycles)
 	}
-	rec := &timeline.Recording{Run: run, Window: r.window, Interval: int(m.CU.IssueIntervalCycles), SIMDs: m.CU.SIMDs, Slots: m.CU.WaveSlotsPerSIMD,
+	rec := &timeline.Recording{Run: run, Window: r.window, Interval: int(m.CU.IssueIntervalCycles), SIMDs: m.CU.SIMDs, Slots: m.CU.WaveSlotsPerSIMD, Engines: m.Chip.ShaderEngines,
 		End: min(res.Timing.Cycles, r.window.To), Insts: r.insts(b), Groups: r.groups}
 	rec.Grid = grid(b, rec.Groups)
 	seen := map[int32]bool{}

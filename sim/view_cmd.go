@@ -1,27 +1,165 @@
 package sim
 
 import (
+	"errors"
+	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"strings"
 
+	"github.com/whisker-sim/whisker/report/att"
+	"github.com/whisker-sim/whisker/report/daisen"
 	"github.com/whisker-sim/whisker/report/html"
+	"github.com/whisker-sim/whisker/report/konata"
+	"github.com/whisker-sim/whisker/report/perfetto"
 	"github.com/whisker-sim/whisker/report/timeline"
 )
 
 // Outputs are the files to write of a recording; an empty name writes nothing.
 type Outputs struct {
-	Record string // run file
-	HTML   string // page
+	Record   string // run file
+	HTML     string // page
+	Perfetto string // Chrome trace events, gzip
+	RCV      string // folder for ROCprof Compute Viewer's
+	Konata   string // log
+	Akita    string // SQLite of Akita's tracer
 }
 
-// WriteOutputs writes a recording's files.
-func WriteOutputs(r *timeline.Recording, o Outputs) error {
-	if o.Record != "" {
-		if err := timeline.WriteFile(o.Record, r); err != nil {
-			return err
+// Any reports whether anything is to be written.
+func (o *Outputs) Any() bool { return *o != Outputs{} }
+
+// check refuses, before a run, what could not be written after it.
+func (o *Outputs) check() error {
+	for _, path := range []string{o.Record, o.HTML, o.Perfetto, o.Konata, o.Akita} {
+		if path == "" {
+			continue
+		}
+		if st, err := os.Stat(path); err == nil && st.IsDir() {
+			return usagef("%s is a directory; give the name of a file", path)
+		}
+		if st, err := os.Stat(filepath.Dir(path)); err != nil || !st.IsDir() {
+			return usagef("%s cannot be written: there is no directory %s", path, filepath.Dir(path))
 		}
 	}
-	if o.HTML != "" {
-		return timeline.Replace(o.HTML, func(w io.Writer) error { return html.Write(w, r) })
+	if st, err := os.Stat(o.RCV); o.RCV != "" && err == nil && !st.IsDir() {
+		return usagef("%s is a file; --rcv takes a directory", o.RCV)
 	}
 	return nil
+}
+
+// CheckOutputs refuses output files that could not be written.
+func CheckOutputs(o Outputs) error { return o.check() }
+
+// WriteOutputs writes a recording's files and says so on notices.
+func WriteOutputs(r *timeline.Recording, o Outputs, notices io.Writer) error {
+	if o.RCV != "" {
+		name := att.FolderName(0, 1)
+		if err := att.Write(o.RCV, name, att.From(r)); err != nil {
+			return err
+		}
+		fmt.Fprintf(notices, "wrote %s\n", filepath.Join(o.RCV, name))
+	}
+	for _, f := range []struct {
+		path  string
+		write func(path string) error
+	}{
+		{o.Record, func(p string) error { return timeline.WriteFile(p, r) }},
+		{o.HTML, to(func(w io.Writer) error { return html.Write(w, r) })},
+		{o.Perfetto, to(func(w io.Writer) error { return perfetto.Write(w, r) })},
+		{o.Konata, to(func(w io.Writer) error { return konata.Write(w, r) })},
+		{o.Akita, func(p string) error { return daisen.Write(p, r) }},
+	} {
+		if f.path == "" {
+			continue
+		}
+		if err := f.write(f.path); err != nil {
+			return err
+		}
+		wrote(notices, f.path)
+	}
+	return nil
+}
+
+// to writes a file whole or not at all.
+func to(write func(w io.Writer) error) func(path string) error {
+	return func(path string) error { return timeline.Replace(path, write) }
+}
+
+func wrote(notices io.Writer, path string) {
+	if st, err := os.Stat(path); err == nil {
+		fmt.Fprintf(notices, "wrote %s (%.1f MB)\n", path, float64(st.Size())/1e6)
+	}
+}
+
+// ViewOptions says what to make of recorded runs.
+type ViewOptions struct {
+	Files       []string // one run, or two to compare
+	CUs, Cycles string   // window; empty: all that was recorded
+	Outputs
+}
+
+// View writes recorded runs for viewers: a page unless something else is asked
+// for.
+func View(w io.Writer, o ViewOptions) error {
+	if len(o.Files) > html.MaxRuns {
+		return usagef("%d runs are given; a page shows one or compares two", len(o.Files))
+	}
+	var runs []*timeline.Recording
+	for _, f := range o.Files {
+		r, err := timeline.ReadFile(f)
+		if err != nil {
+			return &UsageError{err}
+		}
+		if r, err = cut(r, o.CUs, o.Cycles); err != nil {
+			return usagef("%s: %w", f, err)
+		}
+		runs = append(runs, r)
+	}
+	if !o.Any() {
+		o.HTML = strings.TrimSuffix(o.Files[0], filepath.Ext(o.Files[0])) + ".html"
+	}
+	if err := o.check(); err != nil {
+		return err
+	}
+	if len(runs) == 1 {
+		return WriteOutputs(runs[0], o.Outputs, w)
+	}
+	if (o.Outputs != Outputs{HTML: o.HTML}) {
+		return usagef("two runs make a page to compare them; give one run for anything but --html")
+	}
+	if err := to(func(f io.Writer) error { return html.Write(f, runs...) })(o.HTML); err != nil {
+		return err
+	}
+	wrote(w, o.HTML)
+	return nil
+}
+
+// cut takes the window's part of a recording, all of it when none is given.
+func cut(r *timeline.Recording, cus, cycles string) (*timeline.Recording, error) {
+	if cus == "" && cycles == "" {
+		return r, nil
+	}
+	if cus == "" {
+		cus = timeline.AllCUs
+	}
+	w, err := timeline.ParseWindow(cus, cycles)
+	if err != nil {
+		return nil, err
+	}
+	return r.Cut(w)
+}
+
+// errNoRecording guards against a run that promised a recording and left none.
+var errNoRecording = errors.New("the run left no recording, which is a fault of Whisker")
+
+// Outputs writes what a recorded run is to leave.
+func (o *RecordOptions) Outputs(out Outputs, notices io.Writer) error {
+	if o == nil {
+		return nil
+	}
+	if o.Result == nil {
+		return errNoRecording
+	}
+	return WriteOutputs(o.Result, out, notices)
 }

@@ -58,6 +58,9 @@ func (c *runCmd) Run(w io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if err := sim.CheckOutputs(c.outputs()); err != nil {
+		return err
+	}
 	stop := func() {}
 	if term.IsTerminal(int(os.Stderr.Fd())) {
 		o.Progress, stop = progress(os.Stderr)
@@ -69,8 +72,8 @@ func (c *runCmd) Run(w io.Writer) error {
 			return werr
 		}
 	}
-	if err == nil && o.Record != nil {
-		err = sim.WriteOutputs(o.Record.Result, c.outputs())
+	if err == nil {
+		err = c.writeOutputs(&o)
 	}
 	if err == nil && r.Verify != nil && !r.Verify.Passed {
 		return fmt.Errorf("%s: values differ from the reference by %.3g, more than %g", r.Kernel, r.Verify.MaxRelativeError, r.Verify.Limit)

@@ -1,36 +1,64 @@
 package main
 
 import (
+	"io"
+	"os"
+
 	"github.com/whisker-sim/whisker/sim"
 )
+
+// outputFlags say what to write of a recording, and which part of it.
+type outputFlags struct {
+	HTML         string `name:"html" group:"Timeline" placeholder:"FILE" help:"Page that a browser opens from disk."`
+	Perfetto     string `group:"Timeline" placeholder:"FILE" help:"Trace events for ui.perfetto.dev, gzip."`
+	RCV          string `name:"rcv" group:"Timeline" placeholder:"DIR" help:"Folder for ROCprof Compute Viewer, below DIR."`
+	Konata       string `group:"Timeline" placeholder:"FILE" help:"Log for Konata."`
+	AkitaTrace   string `group:"Timeline" placeholder:"FILE" help:"Trace for Akita's Daisen (SQLite)."`
+	WindowCU     string `name:"window-cu" group:"Timeline" placeholder:"LIST" help:"CUs: XCD.CU with ranges, such as 0.0-3,1.*, or all; a run records 0.0 unless given."`
+	WindowCycles string `group:"Timeline" placeholder:"FROM:TO" help:"Cycles; all unless given."`
+}
+
+func (f *outputFlags) outputs() sim.Outputs {
+	return sim.Outputs{HTML: f.HTML, Perfetto: f.Perfetto, RCV: f.RCV, Konata: f.Konata, Akita: f.AkitaTrace}
+}
 
 // recordFlags record a run's events and write them for viewers.
 type recordFlags struct {
 	outputFlags
-	Record        string `group:"Timeline" placeholder:"FILE" help:"Record the run's events to a run file, for whisker view."`
-	HTML          string `name:"html" group:"Timeline" placeholder:"FILE" help:"Write a page that a browser opens from disk."`
+	Record        string `group:"Timeline" placeholder:"FILE" help:"Run file for whisker view."`
 	WindowKernel  int    `group:"Timeline" placeholder:"N" help:"Which kernel of several to record, from 0."`
 	RecordLimitMB int    `name:"record-limit-mb" group:"Timeline" placeholder:"MB" help:"Memory that a recording may take (default 512)."`
 }
 
-// outputFlags say what to write of a recording, and which part of it.
-type outputFlags struct {
-	WindowCU     string `name:"window-cu" group:"Timeline" placeholder:"LIST" help:"CUs: XCD.CU with ranges, such as 0.0-3,1.*, or all (default 0.0)."`
-	WindowCycles string `group:"Timeline" placeholder:"FROM:TO" help:"Cycles (default all)."`
+func (f *recordFlags) outputs() sim.Outputs {
+	o := f.outputFlags.outputs()
+	o.Record = f.Record
+	return o
 }
-
-// wanted reports whether the run is to be recorded.
-func (f *recordFlags) wanted() bool { return f.Record != "" || f.HTML != "" }
 
 // ask is what the run is told to record, nil for nothing.
 func (f *recordFlags) ask() *sim.RecordOptions {
-	if !f.wanted() {
+	if o := f.outputs(); !o.Any() {
 		return nil
 	}
 	return &sim.RecordOptions{CUs: f.WindowCU, Cycles: f.WindowCycles, LimitMB: f.RecordLimitMB, Kernel: f.WindowKernel}
 }
 
-// outputs is what is written of a recording.
-func (f *recordFlags) outputs() sim.Outputs {
-	return sim.Outputs{Record: f.Record, HTML: f.HTML}
+type viewCmd struct {
+	Runs []string `arg:"" name:"run" help:"Run file of whisker run --record; two to compare."`
+	outputFlags
+	Output string `short:"o" placeholder:"FILE" help:"The same as --html; RUN with .html when nothing is asked for."`
+}
+
+func (c *viewCmd) Run(w io.Writer) error {
+	o := c.outputs()
+	if c.Output != "" {
+		o.HTML = c.Output
+	}
+	return sim.View(w, sim.ViewOptions{Files: c.Runs, CUs: c.WindowCU, Cycles: c.WindowCycles, Outputs: o})
+}
+
+// writeOutputs writes a recorded run's files.
+func (c *runCmd) writeOutputs(o *sim.RunOptions) error {
+	return o.Record.Outputs(c.outputs(), os.Stderr)
 }

@@ -41,6 +41,7 @@ type Recording struct {
 	Interval int // cycles of an issue slot
 	SIMDs    int
 	Slots    int // wave slots of a SIMD
+	Engines  int // shader engines of an XCD
 	End      int64
 	Insts    []Inst
 	CUs      []CU
