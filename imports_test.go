@@ -20,13 +20,14 @@ const module = "github.com/whisker-sim/whisker"
 // its own sub-packages are always allowed. Arrows point down only, so that a
 // reader can stop at any level. A folder that is not here may import nothing.
 var allowed = map[string][]string{
-	"cmd":       {"sim", "report", "device"},
-	"sim":       {"workloads", "xcd", "report", "configs", "cu", "cache", "lds", "isa", "swizzle"},
-	"device":    {"report", "workloads"},
+	"cmd":       {"sim", "report", "device", "trace"},
+	"sim":       {"trace", "workloads", "xcd", "report", "configs", "cu", "cache", "lds", "isa", "swizzle"},
+	"device":    {"report", "workloads", "isa", "configs", "trace"},
 	"workloads": {"isa", "lds", "swizzle"},
 	"xcd":       {"cu", "cache", "configs", "isa", "lds"},
 	"cu":        {"isa", "lds", "cache"},
 	"report":    nil, // imports no model
+	"trace":     nil,
 	"configs":   nil,
 	"cache":     nil,
 	"lds":       nil,

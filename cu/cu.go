@@ -77,6 +77,8 @@ type CU struct {
 	hook                    IssueHook
 	rec                     Recorder
 	groupEnded              func(wg int, start, end int64)
+	logger                  Logger
+	playAccess              isa.Access // scratch space of patternLines
 }
 
 // LoopTurns returns how many iterations of the marked loop the CU's waves have
@@ -164,9 +166,11 @@ func (c *CU) Launch(now int64, wg int) int64 {
 		for s.free>>slot&1 == 0 {
 			slot++
 		}
-		s.free &^= 1 << slot
 		w := c.slotWave(si, slot)
-		c.startWave(w, g, i, now+int64(i)*c.spec.WaveLaunch)
+		if !c.startWave(w, g, i, now+int64(i)*c.spec.WaveLaunch) {
+			continue
+		}
+		s.free &^= 1 << slot
 		s.waves[slot] = w
 		s.order = append(s.order, uint8(slot))
 		s.sort()
@@ -184,7 +188,7 @@ func (c *CU) newGroup(id int, now int64) *workgroup {
 		g = &workgroup{}
 	}
 	*g = workgroup{id: id, waves: g.waves[:0], lds: g.lds, alive: c.prog.Waves, start: now, ldsDirty: [2]int{1 << 30, 0}}
-	if (c.prog.Full || len(c.prog.Slice.Loads) > 0) && len(g.lds) != c.prog.LDS {
+	if c.prog.Source == nil && (c.prog.Full || len(c.prog.Slice.Loads) > 0) && len(g.lds) != c.prog.LDS {
 		g.lds = make([]byte, c.prog.LDS)
 	}
 	clear(g.lds)
@@ -219,29 +223,52 @@ func (c *CU) slotWave(si, slot int) *wave {
 	return c.waves[i]
 }
 
-func (c *CU) startWave(w *wave, g *workgroup, i int, start int64) {
+// startWave begins wave i of a workgroup; false means that a trace that is
+// replayed does not have it.
+func (c *CU) startWave(w *wave, g *workgroup, i int, start int64) bool {
 	c.ages++
 	st := w.st
-	*w = wave{simd: w.simd, slot: w.slot, mem: w.mem, lds: w.lds, visits: w.visits, vready: w.vready, wg: g, inWG: uint8(i), age: c.ages, line: -1,
+	*w = wave{simd: w.simd, slot: w.slot, mem: w.mem, lds: w.lds, play: w.play, visits: w.visits, vready: w.vready, wg: g, inWG: uint8(i), age: c.ages, line: -1,
 		start: start, last: start, reason: StallFetch, loopAt: -1, pc: int32(c.prog.Kernel.Entry), blame: int32(c.prog.Kernel.Entry)}
-	for j := range w.mem {
-		w.mem[j].valid = false
-	}
-	clear(w.lds)
-	clear(w.visits)
 	for i := range w.vready {
 		w.vready[i] = -1 << 40 // never written
 	}
 	w.st = isa.State{VGPR: st.VGPR, AGPR: st.AGPR}
 	w.valuAt, w.salWrAt = -1<<40, -1<<40
+	if c.prog.Source != nil {
+		has, err := c.startReplay(w, g, i)
+		if err != nil {
+			c.fail(w, err)
+		}
+		if !has {
+			g.alive--
+			return false
+		}
+		c.begin(w, start)
+		return true
+	}
+	for j := range w.mem {
+		w.mem[j].valid = false
+	}
+	clear(w.lds)
+	clear(w.visits)
 	w.st.CPU, w.st.Mem, w.st.LDS = c.prog.Kernel.CPU, c.prog.Launch.Memory, g.lds
 	id := c.prog.Launch.WorkgroupID(g.id)
 	w.st.Info = isa.WaveInfo{Workgroup: id, WaveInWG: i, XCC: c.xcc, Clock: func() uint64 { return uint64(c.now) }}
 	isa.Init(c.prog.Kernel, c.prog.Launch, id, i, c.prog.Kernarg, &w.st)
-	g.waves = append(g.waves, w)
+	if c.logger != nil {
+		w.log = c.logger.Wave(g.id, i, int(w.pc), w.st.Exec())
+	}
+	c.begin(w, start)
+	return true
+}
+
+// begin enters a wave that is ready to run.
+func (c *CU) begin(w *wave, start int64) {
+	w.wg.waves = append(w.wg.waves, w)
 	c.st.Waves++
 	if c.rec != nil {
-		c.rec.Wave(start, c.index(w), g.id, i)
+		c.rec.Wave(start, c.index(w), w.wg.id, int(w.inWG))
 	}
 }
 

@@ -88,6 +88,9 @@ func (c *CU) issued(w *wave, u *uop, now, next int64, gap StallReason) {
 	w.reason, w.blame = gap, w.pc
 	c.simds[w.simd].until[w.slot] = next
 	w.pc++
+	if c.prog.Source != nil {
+		c.follow(w, u)
+	}
 }
 
 // consider tries to issue wave w's next instruction.
@@ -156,6 +159,9 @@ func (c *CU) exec(w *wave, u *uop) bool {
 	if err := isa.Exec(c.prog.Kernel, &c.prog.Kernel.Insts[w.pc], &w.st); err != nil {
 		c.fail(w, err)
 		return false
+	}
+	if w.log != nil && u.setsExec {
+		w.log.Exec(int(w.pc), w.st.Exec())
 	}
 	return true
 }
@@ -272,6 +278,11 @@ func (c *CU) issueScalar(w *wave, u *uop, now int64) bool {
 	next := now + c.spec.IssueInterval
 	gap := StallDependency
 	target := int32(w.st.PC)
+	if c.prog.Source != nil {
+		if target = pc + 1; w.play.from == pc {
+			target = w.play.to
+		}
+	}
 	if u.kind == kindBranch && target != pc+1 {
 		next += c.spec.BranchTaken
 		gap = StallFetch
@@ -288,6 +299,9 @@ func (c *CU) issueScalar(w *wave, u *uop, now int64) bool {
 		w.pc = target
 		if target != pc+1 {
 			w.line = -1
+			if w.log != nil {
+				w.log.Jump(int(pc), int(target))
+			}
 		}
 	}
 	return true
@@ -303,16 +317,11 @@ func (c *CU) issueSMEM(w *wave, u *uop, now int64) bool {
 		return false
 	}
 	// The address first: the load may overwrite its base, and the L2 may refuse.
-	if err := isa.Address(c.prog.Kernel, &c.prog.Kernel.Insts[w.pc], &w.st); err != nil {
-		c.fail(w, err)
+	addr, any, ok := c.scalarAddress(w, u)
+	if !ok {
 		return false
 	}
-	addr := w.st.Access.Addr[0]
-	if err := c.checkScalar(w, u, addr); err != nil {
-		c.fail(w, err)
-		return false
-	}
-	if w.st.Access.Lanes == 0 || c.sh.scalar.lookup(addr) {
+	if !any || c.sh.scalar.lookup(addr) {
 		c.st.SMEMHits++
 		pos := w.pushLGKM()
 		w.lgkmDone[pos%lgkmRing] = now + c.spec.ScalarHitCycles
@@ -333,6 +342,7 @@ func (c *CU) issueSMEM(w *wave, u *uop, now int64) bool {
 		w.scalarLine[pos] = addr
 		c.memoryIssue(w, now, CounterLGKM, pos)
 	}
+	c.accessed(w, 0)
 	if !c.exec(w, u) {
 		return false
 	}
@@ -400,7 +410,11 @@ func (c *CU) endWave(w *wave, u *uop, now int64) {
 		c.stall(w, now, StallLGKMCnt, max(w.lgkmAt(0), now+1))
 		return
 	}
+	pc := int(w.pc)
 	c.issued(w, u, now, cache.Never, StallDependency)
+	if w.log != nil {
+		w.log.End(pc)
+	}
 	end := now + c.spec.IssueInterval
 	w.ended = true
 	if c.rec != nil {
@@ -459,6 +473,7 @@ func (c *CU) issueLDS(w *wave, u *uop, s *simd, now int64) bool {
 		return false
 	}
 	c.ldsNext = min(c.ldsNext, max(c.lds.Next(), now+1))
+	c.accessed(w, 0)
 	if !c.exec(w, u) {
 		return false
 	}
@@ -502,7 +517,8 @@ func (c *CU) issueVMEM(w *wave, u *uop, s *simd, now int64) bool {
 		return false
 	}
 	op := c.tcp.Slot()
-	if !c.vmemAccess(w, u, op) {
+	moved, ok := c.vmemAccess(w, u, op)
+	if !ok {
 		return false
 	}
 	if u.exec {
@@ -523,6 +539,7 @@ func (c *CU) issueVMEM(w *wave, u *uop, s *simd, now int64) bool {
 	c.memoryIssue(w, now, CounterVM, pos)
 	op.Tag = (uint32(w.simd)*uint32(c.spec.WaveSlots)+uint32(w.slot))<<8 | pos
 	op.Kind, op.Bytes = cache.MemKind(u.memKind), u.memBytes
+	c.accessed(w, moved)
 	c.tcp.Push(now)
 	c.tcpNext = min(c.tcpNext, now+1)
 	is := &c.st.Inst[w.pc]

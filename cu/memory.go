@@ -73,6 +73,9 @@ func (c *CU) fetched(now int64, line uint32) {
 
 // ldsAccess returns bank service and conflicts of a DS instruction.
 func (c *CU) ldsAccess(w *wave, u *uop) (*ldsCache, bool) {
+	if c.prog.Source != nil {
+		return c.playLDS(w, u)
+	}
 	m := &w.lds[u.memIdx]
 	if m.seen == w.epoch+1 {
 		return m, true
@@ -83,19 +86,9 @@ func (c *CU) ldsAccess(w *wave, u *uop) (*ldsCache, bool) {
 		return nil, false
 	}
 	a := &w.st.Access
-	var addr [64]uint32
-	for i := range addr {
-		addr[i] = uint32(a.Addr[i])
-	}
-	r := c.prog.table.Analyze(u.ldsKind, &addr, a.Lanes)
-	m.service, m.conflicts = int32(r.Service), int32(r.Conflicts)
-	if u.twoAddr {
-		for i := range addr {
-			addr[i] = uint32(a.Addr2[i])
-		}
-		r = c.prog.table.Analyze(u.ldsKind, &addr, a.Lanes)
-		m.service += int32(r.Service)
-		m.conflicts += int32(r.Conflicts)
+	*m = c.ldsCost(u, a, 0)
+	if w.log != nil {
+		w.log.Address(int(w.pc), a, u.twoAddr)
 	}
 	if err := c.checkLDS(w, u, a); err != nil {
 		c.fail(w, err)
@@ -106,6 +99,25 @@ func (c *CU) ldsAccess(w *wave, u *uop) (*ldsCache, bool) {
 		c.rec.LDSAccess(w.pc, a, u.twoAddr, m.service, m.conflicts)
 	}
 	return m, true
+}
+
+// ldsCost asks the phase table what an access at addresses moved by base costs.
+func (c *CU) ldsCost(u *uop, a *isa.Access, base uint32) (m ldsCache) {
+	var addr [64]uint32
+	for i := range addr {
+		addr[i] = base + uint32(a.Addr[i])
+	}
+	r := c.prog.table.Analyze(u.ldsKind, &addr, a.Lanes)
+	m.service, m.conflicts = int32(r.Service), int32(r.Conflicts)
+	if u.twoAddr {
+		for i := range addr {
+			addr[i] = base + uint32(a.Addr2[i])
+		}
+		r = c.prog.table.Analyze(u.ldsKind, &addr, a.Lanes)
+		m.service += int32(r.Service)
+		m.conflicts += int32(r.Conflicts)
+	}
+	return m
 }
 
 // checkLDS keeps the promise that no value of the slice depends on a write
@@ -137,14 +149,18 @@ func (c *CU) checkLDS(w *wave, u *uop, a *isa.Access) error {
 	return nil
 }
 
-// vmemAccess fills op with the lines that the instruction touches.
-func (c *CU) vmemAccess(w *wave, u *uop, op *cache.MemOp) bool {
+// vmemAccess fills op with the lines that the instruction touches. It returns
+// how far they have moved since its addresses were last computed.
+func (c *CU) vmemAccess(w *wave, u *uop, op *cache.MemOp) (moved uint64, ok bool) {
+	if c.prog.Source != nil {
+		return 0, c.playLines(w, op)
+	}
 	in := &c.prog.Kernel.Insts[w.pc]
 	var m *memCache
 	if u.memIdx >= 0 {
 		m = &w.mem[u.memIdx]
 		if !u.exec && m.valid && m.epoch == w.epoch && c.rebase(w, in, m, op) {
-			return true
+			return op.Base - m.line, true
 		}
 	}
 	var err error
@@ -160,14 +176,17 @@ func (c *CU) vmemAccess(w *wave, u *uop, op *cache.MemOp) bool {
 	}
 	if err != nil {
 		c.fail(w, err)
-		return false
+		return 0, false
+	}
+	if w.log != nil {
+		w.log.Address(int(w.pc), &w.st.Access, false)
 	}
 	l := c.coalesce(&w.st.Access, op)
 	op.Lines = l
 	if m != nil {
 		c.remember(w, in, m, op)
 	}
-	return true
+	return 0, true
 }
 
 // markDMA records the LDS bytes that a direct-to-LDS load writes without their

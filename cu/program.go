@@ -41,6 +41,7 @@ type uop struct {
 	packed   bool
 	line     int32 // instruction cache line, from the kernel entry
 	bumps    bool  // scalar operation that may change EXEC
+	setsExec bool  // may change EXEC, vector comparisons too
 	waitVM   int16
 	waitLGKM int16
 	prio     uint8
@@ -96,6 +97,10 @@ type Program struct {
 	Occ     Occupancy
 	Full    bool // execute everything
 	Slice   isa.Slice
+	Source  Source // replay these streams and execute nothing; nil to execute
+
+	slots       []int16 // by instruction: which cursor of a replayed wave, -1 for none
+	replaySlots int
 
 	decisions *isa.Decisions // outcomes of branches whose values are not computed; nil in full mode
 
@@ -109,13 +114,14 @@ type ProgramOptions struct {
 	Full               bool // execute every instruction, not only the slice
 	LoopStart, LoopEnd int
 	Decisions          *isa.Decisions // outcomes of branches that depend on computed data; not followed when Full
+	Source             Source         // replay these streams instead of executing
 }
 
 // NewProgram predecodes a launch for a CU of spec s. Errors name the kernel and
 // the instruction: no timing class, does not fit the machine.
 func NewProgram(s *Spec, l *isa.Launch, o ProgramOptions) (*Program, error) {
 	k := l.Kernel
-	p := &Program{Launch: l, Kernel: k, Waves: k.Waves(), Full: o.Full, LoopStart: o.LoopStart, LoopEnd: o.LoopEnd}
+	p := &Program{Launch: l, Kernel: k, Waves: k.Waves(), Full: o.Full, Source: o.Source, LoopStart: o.LoopStart, LoopEnd: o.LoopEnd}
 	occ, err := NewOccupancy(s, k.VGPRs, k.AGPRs, k.SGPRs, k.LDSBytes, p.Waves)
 	if err != nil {
 		return nil, fmt.Errorf("kernel %s does not fit: %w", k.Name, err)
@@ -129,7 +135,7 @@ func NewProgram(s *Spec, l *isa.Launch, o ProgramOptions) (*Program, error) {
 	if p.table, err = lds.NewTable(k.CPU.String()); err != nil {
 		return nil, err
 	}
-	if !o.Full {
+	if !o.Full && o.Source == nil {
 		p.decisions = o.Decisions
 	}
 	p.Slice = isa.NewSliceWithout(k, p.decisions)
@@ -145,13 +151,15 @@ func NewProgram(s *Spec, l *isa.Launch, o ProgramOptions) (*Program, error) {
 		if err != nil {
 			return nil, fmt.Errorf("kernel %s, pc %#x: %w", k.Name, in.PC, err)
 		}
-		u.exec = o.Full || p.Slice.Exec[i]
+		u.exec = o.Source == nil && (o.Full || p.Slice.Exec[i])
 		u.line = int32(in.PC / line)
 		u.bumps = writesExec(in)
 		u.decided = int16(p.decisions.Index(i))
+		u.setsExec = u.bumps || strings.HasPrefix(in.Op.String(), "v_cmpx")
 		p.uops[i] = u
 	}
 	p.markLoops()
+	p.markSlots()
 	p.Kernarg = l.Memory.Alloc("kernarg", uint64(max(len(l.Kernarg), 16)))
 	l.Memory.Write(p.Kernarg, l.Kernarg)
 	last := k.Insts[len(k.Insts)-1]
@@ -276,6 +284,19 @@ func (p *Program) markLoops() {
 		if p.uops[i].kind == kindVMEM && in[i] {
 			p.uops[i].memIdx = int16(p.memOps)
 			p.memOps++
+		}
+	}
+}
+
+// markSlots numbers the memory instructions for replay.
+func (p *Program) markSlots() {
+	p.slots = make([]int16, len(p.uops))
+	for i := range p.uops {
+		p.slots[i] = -1
+		switch p.uops[i].kind {
+		case kindVMEM, kindLDS, kindSMEM:
+			p.slots[i] = int16(p.replaySlots)
+			p.replaySlots++
 		}
 	}
 }

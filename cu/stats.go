@@ -75,6 +75,7 @@ type Stats struct {
 	ICacheHits, ICacheMisses uint64
 
 	patterns patterns // shared by the CUs that share this Stats
+	replayed replayed // too
 }
 
 // Merge adds o to s.

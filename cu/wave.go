@@ -54,7 +54,9 @@ type wave struct {
 	vready []int64 // VALU issue cycle by scoreboard register
 	mem    []memCache
 	lds    []ldsCache
-	visits []int32 // by recorded branch
+	visits []int32  // by recorded branch
+	log    WaveLog  // nil unless the wave is logged
+	play   playback // used when a trace is replayed
 
 	lgkmDone   [lgkmRing]int64
 	vmDone     [vmRing]int64

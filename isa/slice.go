@@ -83,7 +83,7 @@ func (s *RegSet) addOperand(o Operand) {
 type Slice struct {
 	Exec  []bool
 	Loads []int  // indices of vector loads and LDS reads whose data is in the slice
-	Used  []bool // scalar loads: something reads the result
+	Used  []bool // scalar loads and s_getreg: something in the slice reads the result
 }
 
 // NewSlice computes the slice by a backward data-flow analysis over the
@@ -162,7 +162,7 @@ func (f *flow) solve(wanted func(i int) bool, addresses bool) Slice {
 				changed = true
 			}
 			sl.Exec[i] = sl.Exec[i] || need
-			sl.Used[i] = sl.Used[i] || need && c.Unit == UnitSMEM
+			sl.Used[i] = sl.Used[i] || need && (c.Unit == UnitSMEM || in.Op == S_GETREG_B32)
 		}
 	}
 	return sl

@@ -140,7 +140,7 @@ func TestPromisedKeys(t *testing.T) {
 // TestKeysMatchJSON holds the documented keys against what is written.
 func TestKeysMatchJSON(t *testing.T) {
 	r := sample()
-	r.Verify = &Verify{}
+	r.Verify, r.Replay = &Verify{}, &Replay{}
 	r.Instructions = []Instruction{{}}
 	r.Parts = []Part{{}}
 	r.Power, r.Sample = &Power{}, &Sample{}

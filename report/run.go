@@ -53,6 +53,7 @@ type Run struct {
 	Instructions []Instruction `json:"instructions,omitempty" doc:"one row an instruction address, with --per-instruction"`
 
 	Sample *Sample  `json:"sample,omitempty" doc:"present when only the first rounds of workgroups were simulated"`
+	Replay *Replay  `json:"replay,omitempty" doc:"present when a trace was replayed"`
 	Verify *Verify  `json:"verify,omitempty" doc:"present when values were checked"`
 	Notes  []string `json:"notes,omitempty" doc:"what the reader must know before using the figures: predictions, fallbacks, policies"`
 	Host   *Host    `json:"host,omitempty" doc:"the only figures that differ between repetitions of the same run"`

@@ -33,17 +33,22 @@ func LoadMachine(arch, file string, set []string) (*configs.Resolved, error) {
 	if file != "" {
 		ref = file
 	}
+	r, err := configs.Load(ref)
+	if err != nil {
+		return nil, asUsage(err)
+	}
+	return overrideMachine(r, set)
+}
+
+// overrideMachine applies assignments to a machine.
+func overrideMachine(r *configs.Resolved, set []string) (*configs.Resolved, error) {
 	for _, s := range set {
 		key, _, _ := strings.Cut(s, "=")
 		if why, inert := inertLeaves[strings.TrimSpace(key)]; inert {
 			return nil, usagef("--set %s would change nothing: %s", key, why)
 		}
 	}
-	r, err := configs.Load(ref)
-	if err == nil {
-		err = r.SetAll(set)
-	}
-	if err != nil {
+	if err := r.SetAll(set); err != nil {
 		return nil, asUsage(err)
 	}
 	return r, nil

@@ -75,7 +75,10 @@ func RunLaunch(o LaunchOptions) (*report.Run, error) {
 		in := &p.launch.Kernel.Insts[at]
 		err = fmt.Errorf("kernel %s, pc %#x (%s): what lies in scratch may be an address, and %w", p.meta.Name, in.PC, in.Text(p.launch.Kernel.CPU), cu.ErrNotComputed)
 	default:
-		r, p, err = o.timed(machine, job, l, p)
+		defer func() { o.tracing.discard() }()
+		if r, p, err = o.timed(machine, job, l, p); err == nil {
+			err = o.tracing.finish()
+		}
 	}
 	if errors.Is(err, cu.ErrNotComputed) {
 		return l.inFull(o, err)
@@ -236,7 +239,10 @@ func (o *LaunchOptions) timed(machine *configs.Resolved, job *workloads.Job, l *
 		built.FLOPs = job.FLOPs
 		r := newReport(&o.RunOptions, machine, job, built)
 		var work energy
-		if err := o.timing(r, machine, built, law, &work); err != nil {
+		if err := o.startTrace(); err != nil {
+			return nil, nil, err
+		}
+		if err := o.timing(r, machine, job, built, law, &work); err != nil {
 			return nil, nil, err
 		}
 		next := work.clock(&m.Power, m.Clock.PeakMHz)
@@ -257,7 +263,7 @@ func (o *LaunchOptions) timed(machine *configs.Resolved, job *workloads.Job, l *
 }
 
 // timing advances the machine cycle by cycle.
-func (o *LaunchOptions) timing(r *report.Run, machine *configs.Resolved, b *workloads.Built, law clockLaw, work *energy) error {
+func (o *LaunchOptions) timing(r *report.Run, machine *configs.Resolved, job *workloads.Job, b *workloads.Built, law clockLaw, work *energy) error {
 	m := machine.Machine()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -280,18 +286,25 @@ func (o *LaunchOptions) timing(r *report.Run, machine *configs.Resolved, b *work
 		Warm: launchRanges(b.Launch.Memory), Monitor: o.Monitor, Notices: o.Notices, Progress: progress,
 	}
 	rec.attach(&opts, cancel)
+	o.tracing.attach(&opts, b.Launch, cancel)
 	g, err := xcd.NewGPU(m, law.mhz, b.Launch, opts)
 	if err != nil {
 		return &UsageError{err} // it does not fit, or an instruction has no timing class
 	}
+	if err := o.tracing.begin(&o.RunOptions, r, machine, g, &opts, law.mhz, job, b); err != nil {
+		return err
+	}
 	res, err := g.Run(ctx)
-	if err := rec.err(); err != nil {
+	if err := errors.Join(rec.err(), o.tracing.failed()); err != nil {
 		return err
 	}
 	if stopped > 0 {
 		return fmt.Errorf("kernel %s has not ended at cycle %s: --max-cycles is %s", b.Launch.Kernel.Name, report.Thousands(stopped), report.Thousands(o.MaxCycles))
 	}
 	if err != nil {
+		return err
+	}
+	if err := o.tracing.end(res.Timing.Cycles); err != nil {
 		return err
 	}
 	collect(r, res, m, b, law, o.PerInstruction || rec != nil)

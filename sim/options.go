@@ -46,6 +46,7 @@ type RunOptions struct {
 	PerInstruction   bool           // report one row an instruction
 	SampleRounds     int            // simulate so many rounds of workgroups and extrapolate; 0: all
 	Record           *RecordOptions // nil: record nothing
+	Trace            string         // trace file to write; empty: none
 	// SampledWorkgroups is how many workgroups are computed for the branches that
 	// depend on data; 0: the default.
 	SampledWorkgroups int
@@ -56,6 +57,9 @@ type RunOptions struct {
 	// Notices, when set, takes what is said while the run goes on, such as the
 	// monitor's address.
 	Notices io.Writer
+
+	tracing *tracing   // the trace being written
+	replay  *replaying // the trace being replayed
 }
 
 // KernelInfo describes a kernel that can be run by name.
@@ -119,6 +123,12 @@ func (o *RunOptions) Check() error {
 	}
 	if o.SampleRounds > 0 && (o.Mode != "timing" || o.Verify) {
 		return usagef("--sample-rounds leaves workgroups out, which only timing mode can do")
+	}
+	if o.Trace != "" && o.SampleRounds > 0 {
+		return usagef("a trace holds every wave of a run, and --sample-rounds leaves most out: give one or the other")
+	}
+	if o.Trace != "" && o.Mode == "functional" {
+		return usagef("a trace is written by a run with time, which functional mode does not have: leave --mode functional out")
 	}
 	tile := o.Tile
 	if tile == "" {

@@ -3,6 +3,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -31,7 +32,11 @@ func Run(o RunOptions) (*report.Run, error) {
 	if err != nil {
 		return nil, &UsageError{err}
 	}
+	defer func() { o.tracing.discard() }()
 	r, job, err := runJob(&o, machine, job)
+	if err == nil {
+		err = o.tracing.finish()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -56,10 +61,17 @@ func runJob(o *RunOptions, machine *configs.Resolved, job *workloads.Job) (*repo
 	m := machine.Machine()
 	law := clockFor(machine, job.DType)
 	again := func() (err error) {
-		job, err = build(o, m)
+		if o.replay != nil {
+			job, err = o.replay.rebuild()
+		} else {
+			job, err = build(o, m)
+		}
 		return err
 	}
-	if law.power && o.Mode != "functional" {
+	mhz, known := o.replay.clock(machine)
+	if known {
+		law.mhz = mhz
+	} else if law.power && o.Mode != "functional" && o.replay.pilots() {
 		next, err := pilot(o, machine, job, law)
 		if err != nil {
 			return nil, nil, err
@@ -72,8 +84,11 @@ func runJob(o *RunOptions, machine *configs.Resolved, job *workloads.Job) (*repo
 		}
 	}
 	for try := 1; ; try++ {
-		if o.Mode != "timing" {
+		if o.Mode != "timing" && o.replay == nil {
 			job.FillInputs()
+		}
+		if err := o.startTrace(); err != nil {
+			return nil, nil, err
 		}
 		parts, work, err := runKernels(o, machine, job, law)
 		if err != nil {
@@ -84,7 +99,7 @@ func runJob(o *RunOptions, machine *configs.Resolved, job *workloads.Job) (*repo
 			return r, job, nil
 		}
 		next := work.clock(&m.Power, m.Clock.PeakMHz)
-		if settled(law.mhz, next) || try == clockTries {
+		if settled(law.mhz, next) || try == clockTries || known {
 			p := powerReport(&work, m, next)
 			r.Power, r.ClockMHz = &p, next
 			r.PeakTFLOPSAtClock *= next / law.mhz
@@ -113,7 +128,9 @@ func pilot(o *RunOptions, machine *configs.Resolved, job *workloads.Job, law clo
 	if expectedInsts(longest) < pilotWorth {
 		return 0, nil
 	}
-	g, err := xcd.NewGPU(m, law.mhz, longest.Launch, xcd.GPUOptions{Threads: o.Threads, ColdLLC: o.ColdLLC, Warm: warmRanges(longest), StopAt: pilotCycles})
+	opts := xcd.GPUOptions{Threads: o.Threads, ColdLLC: o.ColdLLC, Warm: warmRanges(longest), StopAt: pilotCycles}
+	o.replay.attach(&opts, nil, longest)
+	g, err := xcd.NewGPU(m, law.mhz, longest.Launch, opts)
 	if err != nil {
 		return 0, &UsageError{err}
 	}
@@ -246,23 +263,32 @@ func runTiming(o *RunOptions, r *report.Run, machine *configs.Resolved, job *wor
 		Full: o.Mode == "full", LoopStart: b.LoopStart, LoopEnd: b.LoopEnd,
 		Threads: o.Threads, ColdLLC: o.ColdLLC, Warm: warmRanges(b), Monitor: o.Monitor, Progress: o.Progress, Expected: expectedInsts(b),
 	}
-	if opts.Decisions, err = decide(o, r, m, job, b); err != nil {
+	if o.replay != nil {
+		o.replay.attach(&opts, r, b)
+	} else if opts.Decisions, err = decide(o, r, m, job, b); err != nil {
 		return err
 	}
 	rec.attach(&opts, stop)
+	o.tracing.attach(&opts, b.Launch, stop)
 	g, err := xcd.NewGPU(m, law.mhz, b.Launch, opts)
 	if err != nil {
 		return &UsageError{err} // it does not fit, or an instruction has no timing class
 	}
 	sampled := o.sampled(g, b.Launch.NumWorkgroups())
+	if err := o.tracing.begin(o, r, machine, g, &opts, law.mhz, job, b); err != nil {
+		return err
+	}
 	res, err := g.Run(ctx)
-	if err := rec.err(); err != nil {
+	if err := errors.Join(rec.err(), o.tracing.failed()); err != nil {
 		return err
 	}
 	if err != nil {
 		return err
 	}
 	work.add(energyOf(b.Launch.Kernel, res, m, law.mhz))
+	if err := o.tracing.end(res.Timing.Cycles); err != nil {
+		return err
+	}
 	collect(r, res, m, b, law, o.PerInstruction || rec != nil)
 	if sampled {
 		extrapolate(r, res, b.Launch.NumWorkgroups(), g.Capacity())

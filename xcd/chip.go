@@ -52,6 +52,9 @@ type Range struct {
 type Kernel struct {
 	Workgroups int
 	Waves      int // of a workgroup
+	// Present, when not nil, chooses the workgroups that run. Each runs on the XCD
+	// that it has in the whole launch.
+	Present func(wg int) bool
 	// Progress, when not nil, is told the number of workgroups that have ended and
 	// the cycle, between windows and whenever the number has changed.
 	Progress func(done, total, cycle int64)
@@ -322,7 +325,7 @@ func (c *Chip) Run(ctx context.Context, k Kernel) (Result, error) {
 	var lists []workList
 	for i, x := range c.xcds {
 		x.dispatch.finished = 0
-		lists = append(lists, shareOut(c.machine, i, k.Workgroups))
+		lists = append(lists, shareOut(c.machine, i, k.Workgroups).choose(k.Present))
 	}
 	start := c.now
 	if watch := k.Watch; watch != nil {

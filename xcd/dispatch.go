@@ -11,12 +11,32 @@ import (
 
 // workList is the share of one XCD in a launch: runs of run consecutive
 // workgroups, the first at first and each stride after the one before; count
-// workgroups of them.
+// workgroups of them. If only is not nil, it is those instead.
 type workList struct {
 	first, run, stride, count int
+	only                      []int
 }
 
-func (l workList) at(i int) int { return l.first + i/l.run*l.stride + i%l.run }
+func (l workList) at(i int) int {
+	if l.only != nil {
+		return l.only[i]
+	}
+	return l.first + i/l.run*l.stride + i%l.run
+}
+
+// choose keeps the workgroups that present names; nil keeps all.
+func (l workList) choose(present func(wg int) bool) workList {
+	if present == nil {
+		return l
+	}
+	only := []int{}
+	for i := range l.count {
+		if wg := l.at(i); present(wg) {
+			only = append(only, wg)
+		}
+	}
+	return workList{count: len(only), only: only}
+}
 
 // shareOut returns the workgroups of an XCD. The map is static: round robin
 // gives workgroup w to XCD (w + offset) mod XCDs, as measured on MI300X;
@@ -34,7 +54,7 @@ func shareOut(m *configs.Machine, xcd, workgroups int) workList {
 	}
 	whole := workgroups / (run * xcds) // rounds in which every XCD gets a run
 	rest := workgroups - whole*run*xcds
-	return workList{turn * run, run, run * xcds, whole*run + max(0, min(run, rest-turn*run))}
+	return workList{first: turn * run, run: run, stride: run * xcds, count: whole*run + max(0, min(run, rest-turn*run))}
 }
 
 // XCDOf returns the XCD that a workgroup of a launch is sent to.

@@ -34,6 +34,13 @@ type GPUOptions struct {
 	Record func(xcd, cu int, p *cu.Program) cu.Recorder
 	// Ended, when set, is told of every workgroup, from the XCD's thread.
 	Ended func(xcd, cu, wg int, start, end int64)
+	// Log, when set, gives the logger of an XCD, which takes down the streams of
+	// its waves.
+	Log func(xcd int) cu.Logger
+	// Source, when set, replays streams instead of executing the kernel.
+	Source cu.Source
+	// Present, when set, chooses the workgroups that run: a trace may hold some.
+	Present func(wg int) bool
 }
 
 // GPUResult is what a run did, all dies added up.
@@ -55,6 +62,7 @@ type GPU struct {
 	wgs   int
 
 	drift    []DriftSample
+	present  func(wg int) bool
 	expected int64 // wave instructions of the launch, 0 unknown
 
 	stopAt    int64
@@ -71,11 +79,17 @@ type GPU struct {
 // a timing class.
 func NewGPU(m *configs.Machine, mhz float64, l *isa.Launch, o GPUOptions) (*GPU, error) {
 	spec := CUSpec(m)
-	prog, err := cu.NewProgram(spec, l, cu.ProgramOptions{Full: o.Full, LoopStart: o.LoopStart, LoopEnd: o.LoopEnd, Decisions: o.Decisions})
+	prog, err := cu.NewProgram(spec, l, cu.ProgramOptions{Full: o.Full, Source: o.Source, LoopStart: o.LoopStart, LoopEnd: o.LoopEnd, Decisions: o.Decisions})
 	if err != nil {
 		return nil, err
 	}
-	g := &GPU{prog: prog, stats: make([]cu.Stats, m.Chip.XCDs), wgs: l.NumWorkgroups()}
+	g := &GPU{prog: prog, stats: make([]cu.Stats, m.Chip.XCDs), wgs: l.NumWorkgroups(), present: o.Present}
+	var loggers []cu.Logger
+	for i := range m.Chip.XCDs {
+		if o.Log != nil {
+			loggers = append(loggers, o.Log(i))
+		}
+	}
 	var shared *cu.Shared
 	newCU := func(xcc, id int, l2 cache.L2Port, done func(now int64, wg int)) (ComputeUnit, error) {
 		if id%m.Fetch.SharedByCUs == 0 {
@@ -98,6 +112,9 @@ func NewGPU(m *configs.Machine, mhz float64, l *isa.Launch, o GPUOptions) (*GPU,
 		}
 		if o.Ended != nil {
 			c.SetEnded(func(wg int, start, end int64) { o.Ended(xcc, id, wg, start, end) })
+		}
+		if loggers != nil {
+			c.SetLogger(loggers[xcc])
 		}
 		g.cus = append(g.cus, c)
 		return c, nil
@@ -162,6 +179,9 @@ func (g *GPU) Capacity() int { return g.prog.Occ.WorkgroupsPerCU * len(g.cus) }
 // them: what GPUOptions.StopAfter and MarkEvery do, once the capacity is known.
 func (g *GPU) StopAfter(n, m int) { g.stopAfter, g.markEvery = n, m }
 
+// Program is the launch as it was prepared for timing.
+func (g *GPU) Program() *cu.Program { return g.prog }
+
 // Run simulates the launch to its end, or until ctx is done. Akita's
 // monitor, when asked for, serves meanwhile on all interfaces and prints its
 // address on standard error.
@@ -177,7 +197,7 @@ func (g *GPU) Run(ctx context.Context) (*GPUResult, error) {
 	if g.prog.LoopEnd > g.prog.LoopStart {
 		watch = g.watchDrift
 	}
-	timing, err := g.chip.Run(ctx, Kernel{Workgroups: g.wgs, Waves: g.prog.Kernel.Waves(), Progress: g.report(), Alive: g.alive, Watch: watch,
+	timing, err := g.chip.Run(ctx, Kernel{Workgroups: g.wgs, Present: g.present, Waves: g.prog.Kernel.Waves(), Progress: g.report(), Alive: g.alive, Watch: watch,
 		StopAt: g.stopAt, StopAfter: g.stopAfter, MarkEvery: g.markEvery})
 	for _, c := range g.cus {
 		if c.Err() != nil {

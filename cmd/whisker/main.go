@@ -24,6 +24,7 @@ type cli struct {
 	Reproduce reproduceCmd `cmd:"" help:"Simulate a published table, paper beside simulated." example:"whisker reproduce table4 --format json"`
 	Swizzle   swizzleCmd   `cmd:"" help:"Show, estimate and tune block orders." example:"whisker swizzle show --grid 48x36 -W 5 -C 25"`
 	ISA       isaCmd       `cmd:"" name:"isa" help:"Disassemble, assemble and list instructions." example:"whisker isa disasm kernel.co"`
+	Trace     traceCmd     `cmd:"" help:"Record, replay, inspect and import instruction traces." example:"whisker trace record gemm --size 2048 -o gemm.trace"`
 	List      listCmd      `cmd:"" help:"List kernels, machines and the words that flags take." example:"whisker list"`
 	Version   versionCmd   `cmd:"" help:"Print the version." example:"whisker version"`
 

@@ -36,6 +36,7 @@ type runCmd struct {
 	Monitor          bool     `group:"Run" help:"Serve Akita's monitor while the run goes on."`
 	SampleRounds     int      `group:"Run" placeholder:"N" help:"Simulate only the first N rounds of workgroups and extrapolate the time."`
 	PerInstruction   bool     `group:"Run" help:"Report issue and stalls of every instruction address."`
+	Trace            string   `group:"Run" placeholder:"FILE" help:"Write a trace of the run, which whisker trace replays."`
 	Format           string   `default:"table" group:"Run" help:"table, json or csv."`
 }
 
@@ -86,7 +87,7 @@ func (c *runCmd) options() (sim.RunOptions, error) {
 	return sim.RunOptions{
 		Kernel: c.Kernel, Arch: c.Arch, Machine: c.Machine, Set: c.Set, Options: kernel,
 		Mode: c.Mode, Verify: c.Verify, Threads: c.Threads, Seed: c.Seed, LaunchOverheadUS: c.LaunchOverheadUS,
-		ColdLLC: c.ColdLLC, Monitor: c.Monitor, PerInstruction: c.PerInstruction, SampleRounds: c.SampleRounds, Notices: os.Stderr, Record: c.ask(),
+		ColdLLC: c.ColdLLC, Trace: c.Trace, Monitor: c.Monitor, PerInstruction: c.PerInstruction, SampleRounds: c.SampleRounds, Notices: os.Stderr, Record: c.ask(),
 	}, err
 }
 
