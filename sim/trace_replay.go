@@ -235,7 +235,7 @@ func (p *replaying) extra(l *trace.Launch, b *workloads.Built, i int) ([]string,
 		return nil, fmt.Errorf("its marked loop is [%d, %d) of %d instructions", b.LoopStart, b.LoopEnd, n)
 	}
 	for _, c := range b.Clusters {
-		if c.Start < 0 || c.End > len(b.Launch.Kernel.Insts) || c.Start >= c.End {
+		if c.Start < 0 || c.Start >= len(b.Launch.Kernel.Insts) || c.End > len(b.Launch.Kernel.Insts) || c.Start > c.End {
 			return nil, fmt.Errorf("its cluster %s is [%d, %d)", c.Name, c.Start, c.End)
 		}
 	}
