@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -27,12 +28,21 @@ type studyCommands struct {
 type sweepCmd struct {
 	Study       string `arg:"" placeholder:"STUDY" help:"Study file: kernel, fixed and axes."`
 	Out         string `short:"o" placeholder:"FILE" help:"Results file; a sweep that was interrupted goes on from it."`
-	Jobs        int    `short:"j" default:"${cpus}" help:"Points at once on this machine."`
+	Jobs        int    `short:"j" placeholder:"N" help:"Points at once; as many as CPUs unless given, and with --slurm as many as Slurm runs."`
 	Threads     int    `default:"1" help:"Threads that simulate a point; the results are the same on any number."`
 	DryRun      bool   `help:"List the points with estimates of time and memory, and run none."`
 	Yes         bool   `help:"Run a study of more than 10,000 points."`
 	RetryFailed bool   `help:"Run the points again that failed before."`
 	Format      string `default:"table" help:"table, json or csv, of --dry-run; table or json of the summary."`
+
+	Slurm       bool          `group:"Slurm" help:"Run the points as Slurm job arrays. Study, results and this program must be on a file system that the nodes share."`
+	MaxArray    int           `group:"Slurm" default:"1000" placeholder:"N" help:"Tasks of one job array; more points go as several arrays."`
+	Partition   string        `group:"Slurm" placeholder:"NAME" help:"Passed to sbatch, as are --time and --mem."`
+	Time        string        `group:"Slurm" placeholder:"TIME" help:"Time limit of a task, as sbatch takes it."`
+	Mem         string        `group:"Slurm" placeholder:"SIZE" help:"Memory of a task, as sbatch takes it."`
+	TaskTimeout time.Duration `group:"Slurm" default:"2h" help:"Cancel and resubmit a task that has run for longer, such as on a node that never returns; 0: never."`
+	Retries     int           `group:"Slurm" default:"3" placeholder:"N" help:"Times that a task without an outcome is submitted again."`
+	Poll        time.Duration `group:"Slurm" default:"2s" help:"Time between looks at the queue."`
 
 	Task        *int   `hidden:"" help:"Run one point and write its outcome: what a sweep starts for each point."`
 	Fingerprint string `hidden:"" help:"What the study of --task must be."`
@@ -56,6 +66,13 @@ func (c *sweepCmd) Run(w io.Writer) error {
 		return fmt.Errorf("sweep: this program cannot be found to run points with: %w", err)
 	}
 	o := study.Options{Out: c.Out, Jobs: c.Jobs, Threads: c.Threads, RetryFailed: c.RetryFailed, Runner: study.Processes(program, c.Threads)}
+	if c.Slurm {
+		o.Slurm = &study.Slurm{Program: program, Threads: c.Threads, MaxArray: c.MaxArray, AtOnce: c.Jobs, Partition: c.Partition, Time: c.Time, Mem: c.Mem,
+			TaskTimeout: c.TaskTimeout, Retries: c.Retries, Poll: c.Poll}
+	}
+	if o.Jobs == 0 {
+		o.Jobs = runtime.NumCPU()
+	}
 	if c.DryRun {
 		return study.DryRun(w, s, o, c.Format)
 	}
@@ -86,8 +103,12 @@ func (c *sweepCmd) check() error {
 	switch {
 	case c.Out == "" && !c.DryRun:
 		return &sim.UsageError{Err: fmt.Errorf("sweep: --out FILE is missing: the results file to make or go on with, such as results.sqlite")}
-	case c.Jobs < 1 || c.Jobs > 4096:
+	case c.Jobs < 0 || c.Jobs > 4096:
 		return &sim.UsageError{Err: fmt.Errorf("--jobs is %d; it must be from 1 to 4096", c.Jobs)}
+	case c.MaxArray < 1:
+		return &sim.UsageError{Err: fmt.Errorf("--max-array is %d; it must be at least 1", c.MaxArray)}
+	case c.Retries < 0 || c.Poll < 0 || c.TaskTimeout < 0:
+		return &sim.UsageError{Err: fmt.Errorf("--retries, --poll and --task-timeout must not be negative")}
 	case c.Threads < 1 || c.Threads > 256:
 		return &sim.UsageError{Err: fmt.Errorf("--threads is %d; it must be from 1 to 256", c.Threads)}
 	}
@@ -129,6 +150,9 @@ func sweepProgress(w io.Writer) (update func(study.Status), stop func()) {
 		}
 		if left := s.Left(); left > 0 {
 			what += fmt.Sprintf(", %v left", left.Round(time.Second))
+		}
+		if s.Note != "" {
+			what += ", " + s.Note
 		}
 		bar.ChangeMax(s.Points)
 		bar.Describe(what)

@@ -39,6 +39,7 @@ type Status struct {
 	Lost    int           `json:"lost"`
 	Elapsed time.Duration `json:"-"`
 	Out     string        `json:"out"`
+	Note    string        `json:"-"` // what is going on, such as Slurm's queue
 }
 
 // Finished is how many points need not be run again.
