@@ -111,7 +111,9 @@ func TestSlurmStandIn(t *testing.T) {
 	if err != nil || status.Done != 12 {
 		t.Fatalf("%+v, %v", status, err)
 	}
-	run := func(_ context.Context, s *Study, p Point) (results.Record, error) { return fake(p, int64(100+p.Index)), nil }
+	run := func(_ context.Context, s *Study, p Point) (results.Record, error) {
+		return fake(p, int64(100+p.Index)), nil
+	}
 	if !bytes.Equal(read(t, out), sweepAll(t, s, Options{Jobs: 2, Runner: run})) {
 		t.Error("the file differs from the local one")
 	}
