@@ -122,7 +122,7 @@ func TestStudyCommandsRefuse(t *testing.T) {
 		{"sweep " + dir + " --out x", "is a folder"},
 		{"sweep " + study + " --out " + dir + "/no/x", "cannot be written"},
 		{"sweep " + study + " --out " + text, "not a SQLite database"},
-		{"sweep " + study + " --out x --jobs -1", "--jobs is -1"},
+		{"sweep " + study + " --out x --jobs 5000", "--jobs is 5000"},
 		{"sweep " + study + " --dry-run --format xml", "xml"},
 		{"report " + text, "not a SQLite database"},
 		{"report " + dir + "/none.sqlite", "no such results file"},
