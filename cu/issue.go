@@ -218,7 +218,7 @@ func (c *CU) issueMFMA(w *wave, u *uop, s *simd, now int64) bool {
 	if !c.exec(w, u) {
 		return false
 	}
-	if u.exec {
+	if u.moves {
 		w.epoch++
 	}
 	c.issued(w, u, now, now+c.spec.IssueInterval, StallDependency)
@@ -257,7 +257,7 @@ func (c *CU) issueVALU(w *wave, u *uop, s *simd, now int64) bool {
 	if !c.exec(w, u) {
 		return false
 	}
-	if u.exec {
+	if u.moves {
 		w.epoch++
 	}
 	c.issued(w, u, now, now+c.spec.IssueInterval, StallDependency)
@@ -286,9 +286,6 @@ func (c *CU) issueScalar(w *wave, u *uop, now int64) bool {
 	if u.kind == kindBranch && target != pc+1 {
 		next += c.spec.BranchTaken
 		gap = StallFetch
-	}
-	if u.bumps {
-		w.epoch++
 	}
 	c.issued(w, u, now, next, gap)
 	if u.kind == kindBranch {
@@ -477,7 +474,7 @@ func (c *CU) issueLDS(w *wave, u *uop, s *simd, now int64) bool {
 	if !c.exec(w, u) {
 		return false
 	}
-	if u.exec {
+	if u.moves {
 		w.epoch++
 	}
 	w.lgkmIssued[w.pushLGKM()] = now
@@ -521,7 +518,7 @@ func (c *CU) issueVMEM(w *wave, u *uop, s *simd, now int64) bool {
 	if !ok {
 		return false
 	}
-	if u.exec {
+	if u.moves {
 		w.epoch++
 	}
 	if u.flat {

@@ -77,7 +77,8 @@ func (c *CU) ldsAccess(w *wave, u *uop) (*ldsCache, bool) {
 		return c.playLDS(w, u)
 	}
 	m := &w.lds[u.memIdx]
-	if m.seen == w.epoch+1 {
+	keep := c.allLanes(w)
+	if keep && m.seen == w.epoch+1 {
 		return m, true
 	}
 	in := &c.prog.Kernel.Insts[w.pc]
@@ -94,7 +95,10 @@ func (c *CU) ldsAccess(w *wave, u *uop) (*ldsCache, bool) {
 		c.fail(w, err)
 		return nil, false
 	}
-	m.seen = w.epoch + 1
+	m.seen = 0
+	if keep {
+		m.seen = w.epoch + 1
+	}
 	if c.rec != nil {
 		c.rec.LDSAccess(w.pc, a, u.twoAddr, m.service, m.conflicts)
 	}
@@ -119,6 +123,10 @@ func (c *CU) ldsCost(u *uop, a *isa.Access, base uint32) (m ldsCache) {
 	}
 	return m
 }
+
+// allLanes reports whether EXEC is full: only then is what an access touched
+// kept for the next time.
+func (c *CU) allLanes(w *wave) bool { return !c.prog.masked || w.st.Exec() == ^uint64(0) }
 
 // checkLDS keeps the promise that no value of the slice depends on a write
 // that timing mode did not compute.
@@ -159,7 +167,7 @@ func (c *CU) vmemAccess(w *wave, u *uop, op *cache.MemOp) (moved uint64, ok bool
 	var m *memCache
 	if u.memIdx >= 0 {
 		m = &w.mem[u.memIdx]
-		if !u.exec && m.valid && m.epoch == w.epoch && c.rebase(w, in, m, op) {
+		if !u.exec && m.valid && m.epoch == w.epoch && c.allLanes(w) && c.rebase(w, in, m, op) {
 			return op.Base - m.line, true
 		}
 	}
@@ -292,7 +300,7 @@ func scalarValue(o isa.Operand, st *isa.State) uint32 {
 func (c *CU) remember(w *wave, in *isa.Inst, m *memCache, op *cache.MemOp) {
 	base, ok := scalarBase(in, &w.st)
 	a := &w.st.Access
-	m.valid = ok && a.Lanes == w.st.Exec() && a.Lanes != 0
+	m.valid = ok && a.Lanes == w.st.Exec() && a.Lanes != 0 && c.allLanes(w)
 	if !m.valid {
 		return
 	}

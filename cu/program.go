@@ -40,8 +40,8 @@ type uop struct {
 	exec     bool // in the slice: executed at issue
 	packed   bool
 	line     int32 // instruction cache line, from the kernel entry
-	bumps    bool  // scalar operation that may change EXEC
-	setsExec bool  // may change EXEC, vector comparisons too
+	moves    bool  // executed, and writes a vector register that addresses come from
+	setsExec bool  // may change EXEC
 	waitVM   int16
 	waitLGKM int16
 	prio     uint8
@@ -107,6 +107,7 @@ type Program struct {
 	LoopStart, LoopEnd int // marked hot loop, [start, end); equal: none
 	table              *lds.Table
 	dirty              dirtyRanges
+	masked             bool // EXEC changes
 }
 
 // ProgramOptions chooses how a launch is prepared.
@@ -153,11 +154,12 @@ func NewProgram(s *Spec, l *isa.Launch, o ProgramOptions) (*Program, error) {
 		}
 		u.exec = o.Source == nil && (o.Full || p.Slice.Exec[i])
 		u.line = int32(in.PC / line)
-		u.bumps = writesExec(in)
 		u.decided = int16(p.decisions.Index(i))
-		u.setsExec = u.bumps || strings.HasPrefix(in.Op.String(), "v_cmpx")
+		u.setsExec = writesExec(in) || strings.HasPrefix(in.Op.String(), "v_cmpx")
+		p.masked = p.masked || u.setsExec
 		p.uops[i] = u
 	}
+	p.markMoves()
 	p.markLoops()
 	p.markSlots()
 	p.Kernarg = l.Memory.Alloc("kernarg", uint64(max(len(l.Kernarg), 16)))
@@ -266,6 +268,21 @@ func (p *Program) decodeVMEM(u *uop, in *isa.Inst, c isa.Class) {
 	u.memBytes = int32(c.Bytes) * isa.Lanes
 	u.memKind = memKindOf(c)
 	u.memIdx = -1
+}
+
+// markMoves finds the instructions after which a memory instruction's addresses
+// may be other ones.
+func (p *Program) markMoves() {
+	var from isa.RegSet
+	eff := make([]isa.Effects, len(p.uops))
+	for i := range p.uops {
+		eff[i] = isa.EffectsOf(p.Kernel.CPU, &p.Kernel.Insts[i], true)
+		from.Union(&eff[i].Address)
+	}
+	from.Remove(0, int(isa.V0)) // scalar parts are compared
+	for i := range p.uops {
+		p.uops[i].moves = p.uops[i].exec && eff[i].Writes.Intersects(&from)
+	}
 }
 
 // markLoops gives every vector memory instruction inside a loop a place to

@@ -76,7 +76,10 @@ func (s *RegSet) addOperand(o Operand) {
 
 // Slice marks the instructions whose values can steer addresses, branches,
 // EXEC or waits: the static backward slice of a kernel. The timing model
-// executes these and only charges time for the others. Scalar instructions are
+// executes these and only charges time for the others. When an LDS read is among
+// them, as where waves meet through flags in LDS, the LDS atomics are too, and
+// the LDS writes whose data is no result of a matrix instruction or a load.
+// Scalar instructions are
 // always executed, since they cost little; what they read is in the slice only
 // if their result is. A load in the slice needs real memory: its index is in
 // Loads.
@@ -94,9 +97,14 @@ func NewSlice(k *Kernel) Slice { return NewSliceWithout(k, nil) }
 // from elsewhere: what they depend on is not in it.
 func NewSliceWithout(k *Kernel, known *Decisions) Slice {
 	f := newFlow(k)
-	sl := f.solve(func(i int) bool {
+	wanted := func(i int) bool {
 		return f.indirect || steers(&k.Insts[i], &f.class[i]) && known.Index(i) < 0
-	}, true)
+	}
+	sl := f.solve(wanted, true)
+	if f.readsFlag(&sl) {
+		flags := f.flagWrites()
+		sl = f.solve(func(i int) bool { return flags[i] || wanted(i) }, true)
+	}
 	for i := range k.Insts {
 		u := f.class[i].Unit
 		sl.Exec[i] = sl.Exec[i] || alwaysExec(u)
@@ -166,6 +174,47 @@ func (f *flow) solve(wanted func(i int) bool, addresses bool) Slice {
 		}
 	}
 	return sl
+}
+
+// readsFlag reports whether an LDS read is in the slice.
+func (f *flow) readsFlag(sl *Slice) bool {
+	for i, x := range sl.Exec {
+		if x && f.class[i].Unit == UnitLDS && !crossbar(f.k.Insts[i].Op) {
+			return true
+		}
+	}
+	return false
+}
+
+// flagWrites marks the LDS atomics, and the LDS writes of data that no matrix
+// instruction, load or LDS read has made, anywhere in the kernel: those that may
+// write a flag and cost nothing to execute.
+func (f *flow) flagWrites() []bool {
+	var made RegSet // results of the expensive instructions and what comes of them
+	for changed := true; changed; {
+		changed = false
+		for i := range f.k.Insts {
+			u := f.class[i].Unit
+			if u == UnitMFMA || u == UnitVMEM || u == UnitLDS || u == UnitVALU && f.effects[i].Reads.Intersects(&made) {
+				w := f.effects[i].Writes
+				w.Remove(0, int(V0)) // a scalar result, such as a flag's, is executed anyway
+				changed = made.Union(&w) || changed
+			}
+		}
+	}
+	forced := make([]bool, len(f.k.Insts))
+	for i := range f.k.Insts {
+		c := &f.class[i]
+		if c.Unit != UnitLDS || crossbar(f.k.Insts[i].Op) {
+			continue
+		}
+		var data RegSet
+		for _, o := range f.k.Insts[i].Src[1:] {
+			data.addOperand(o)
+		}
+		forced[i] = c.Atomic || c.Store && !data.Intersects(&made)
+	}
+	return forced
 }
 
 // steers reports the instructions that count for what they do and not for a

@@ -281,8 +281,14 @@ func TestNewSlice(t *testing.T) {
 			"s_or_b64 exec, exec, s[4:5]", "v_mov_b32_e32 v1, v0", "global_load_dword v2, v1, s[0:1]"}},
 		{"swizzled data", "001", []string{
 			"v_mul_f32_e32 v1, v2, v2", "ds_swizzle_b32 v3, v1 offset:swizzle(SWAP,1)", "s_endpgm"}},
-		{"an address by way of LDS", "1010", []string{
+		{"an address by way of LDS", "1110", []string{
 			"v_lshlrev_b32_e32 v1, 2, v0", "ds_write_b32 v1, v2", "ds_read_b32 v3, v1", "global_load_dword v4, v3, s[0:1]"}},
+		{"a flag in LDS, beside data there", "10110001111111", []string{
+			"v_mov_b32_e32 v1, 1", "v_mov_b32_e32 v9, 2", "ds_write_b32 v0, v1", "v_mov_b32_e32 v5, v0",
+			"ds_read_b128 v[12:15], v5", "v_mfma_f32_16x16x32_bf16 v[16:19], v[12:15], v[12:15], v[16:19]", "ds_write_b64 v5, v[16:17]",
+			"ds_add_u32 v0, v1", "ds_read_b32 v6, v0", "v_readfirstlane_b32 s0, v6", "s_cmp_lg_u32 s0, 1", "s_cbranch_scc1 @8", "s_mov_b32 s2, s1", "s_endpgm"}},
+		{"a value read from LDS that steers nothing", "00001", []string{
+			"v_mov_b32_e32 v1, 1", "ds_write_b32 v0, v1", "ds_add_u32 v0, v2", "ds_read_b32 v6, v0", "s_endpgm"}},
 		{"a register number computed at run time", "111", []string{
 			"v_mul_f32_e32 v1, v2, v2", "s_movrels_b32 s0, s2", "s_endpgm"}},
 	} {

@@ -29,6 +29,7 @@ type FormRow struct {
 	DType           string   `json:"dtype,omitempty"`
 	Variant         string   `json:"variant,omitempty"`
 	Schedule        string   `json:"schedule"`
+	ChosenBy        []string `json:"chosen_by,omitempty"` // further flags that choose the form
 	Tile            string   `json:"tile"`
 	Waves           int      `json:"waves"`
 	VGPRs           int      `json:"vgprs"`
@@ -51,7 +52,7 @@ func ListKernels(w io.Writer, format string) error {
 		return err
 	}
 	var rows []FormRow
-	t := report.Table{Header: []string{"kernel", "cpu", "type", "schedule", "tile", "waves", "VGPRs", "AGPRs", "SGPRs", "LDS", "waves a SIMD", "limited by", "what it is"}, Left: []int{0, 1, 2, 3, 4, 11, 12}}
+	t := report.Table{Header: []string{"kernel", "cpu", "type", "schedule", "tile", "waves", "VGPRs", "AGPRs", "SGPRs", "LDS", "waves a SIMD", "limited by", "what it is", "further chosen by"}, Left: []int{0, 1, 2, 3, 4, 11, 12, 13}}
 	for _, f := range workloads.List() {
 		r := FormRow{Kernel: f.Name, CPU: f.CPU.String(), DType: f.DType, Variant: f.Variant, Schedule: f.Schedule, Tile: f.Tile, Waves: f.Waves, VGPRs: f.VGPRs, AGPRs: f.AGPRs, SGPRs: f.SGPRs,
 			LDSBytes: f.LDSBytes, LDSUsed: f.LDSUsed, ScratchBytes: f.ScratchBytes, WavesPerSIMD: f.WavesPerSIMD, WorkgroupsPerCU: f.WorkgroupsPerCU,
@@ -59,9 +60,12 @@ func ListKernels(w io.Writer, format string) error {
 		for _, o := range f.Options {
 			r.Options = append(r.Options, o.Name)
 		}
+		for _, c := range f.Choose {
+			r.ChosenBy = append(r.ChosenBy, "--"+c.Name+" "+c.Value)
+		}
 		rows = append(rows, r)
 		t.Add(r.Kernel, r.CPU, strings.TrimSpace(r.DType+" "+r.Variant), r.Schedule, r.Tile, fmt.Sprint(r.Waves), fmt.Sprint(r.VGPRs), fmt.Sprint(r.AGPRs), fmt.Sprint(r.SGPRs), fmt.Sprint(r.LDSUsed),
-			fmt.Sprint(r.WavesPerSIMD), r.Limiter, r.Summary)
+			fmt.Sprint(r.WavesPerSIMD), r.Limiter, r.Summary, strings.Join(r.ChosenBy, " "))
 	}
 	if format == "json" {
 		return report.WriteJSON(w, rows)

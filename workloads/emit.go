@@ -181,3 +181,10 @@ func (b *Builder) GlobalStore(op isa.Op, voff, v, saddr Val, offset int) {
 	b.Emit(isa.Inst{Op: op, Enc: isa.FLAT, Flags: isa.SegGlobal, Offset: int32(offset),
 		Src: [4]isa.Operand{voff.Operand, saddr.Operand, {Reg: isa.RegNone}, v.Operand}})
 }
+
+// BufferStore emits a store of v at srd + voff + offset; lanes beyond the
+// buffer store nothing.
+func (b *Builder) BufferStore(op isa.Op, voff, v, srd Val, offset int) {
+	b.Emit(isa.Inst{Op: op, Enc: isa.MUBUF, Flags: isa.Offen, Offset: int32(offset),
+		Src: [4]isa.Operand{voff.Operand, srd.Operand, Imm(0).Operand, v.Operand}})
+}

@@ -60,7 +60,7 @@ func TestEveryFormComputes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := Spec{M: m, N: n, K: 256, Tile: i.Tile, Schedule: i.Schedule, W: 2, C: 1, XCDs: 3, Seed: 7}
+		s := formSpec(i, Spec{M: m, N: n, K: 256, W: 2, C: 1, XCDs: 3, Seed: 7})
 		if e := check(t, i.CPU, s); e > bf16Limit {
 			t.Errorf("%s %s %s: error %g", i.CPU, i.Schedule, i.Tile, e)
 		}
@@ -90,7 +90,7 @@ func TestComputes512(t *testing.T) {
 func TestBrokenSwizzleIsWrong(t *testing.T) {
 	for _, i := range gemmForms() {
 		m, n, _ := OneRound(i.Tile, 1)
-		s := Spec{M: m, N: n, K: 256, Tile: i.Tile, Schedule: i.Schedule, Break: "swizzle"}
+		s := formSpec(i, Spec{M: m, N: n, K: 256, Break: "swizzle"})
 		if e := check(t, i.CPU, s); e < 0.1 {
 			t.Errorf("%s %s %s: error is only %g", i.CPU, i.Schedule, i.Tile, e)
 		}

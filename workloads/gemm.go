@@ -66,8 +66,14 @@ func GEMM(cpu isa.CPU, s Spec) (*Built, error) {
 		g.lowPrecision()
 	case p.Schedule == Interleave4:
 		g.interleave4()
+	case p.Schedule == ProducerConsumer:
+		g.producerConsumer()
 	case cpu == isa.GFX942:
 		g.pingpongCDNA3()
+	case p.MFMA == "32x32x16":
+		g.pingpong32()
+	case p.tm == 192:
+		g.pingpong192()
 	default:
 		g.pingpongCDNA4()
 	}
@@ -119,9 +125,23 @@ func newGemm(p *plan) *gemm {
 	base := b.SGPR(2)
 	b.SMulAdd64(base, g.ptr.At(0, 2), g.row, Imm(p.tm*p.rowBytes()), g.s)
 	b.srd(g.srdA, base, p.tm*p.rowBytes())
+	g.lastRows(g.srdA, p.rowBytes())
 	b.SMulAdd64(base, g.ptr.At(2, 2), g.col, Imm(p.tn*p.rowBytes()), g.s)
 	b.srd(g.srdB, base, p.tn*p.rowBytes())
 	return g
+}
+
+// lastRows shortens the buffer of a row tile whose rows are of so many bytes
+// where the tile is the last and reaches beyond M: its loads there return zero
+// and its stores are dropped.
+func (g *gemm) lastRows(srd Val, bytes int) {
+	if !g.ragged {
+		return
+	}
+	n := srd.At(2, 1)
+	g.SMov(g.s.At(0, 1), Imm(g.M%g.tm*bytes))
+	g.SOPC(isa.S_CMP_EQ_U32, g.row, Imm(g.nM-1))
+	g.SOP2(isa.S_CSELECT_B32, n, g.s.At(0, 1), n)
 }
 
 // waveGrid emits the wave's place in a grid of 1<<shift columns: row and column
@@ -179,8 +199,11 @@ func (g *gemm) finish() (*Built, error) {
 	if request < bt.LDSUsed {
 		return nil, fmt.Errorf("gemm: %d bytes of LDS requested, the %s tile of schedule %s uses %d", request, p.Tile, p.Schedule, bt.LDSUsed)
 	}
+	if err := g.budget(request); err != nil {
+		return nil, err
+	}
 	k := bt.Launch.Kernel
-	k.Name = fmt.Sprintf("gemm_%s_%s_%s_%s", p.DType+p.Variant, p.Schedule, p.Tile, p.cpu)
+	k.Name = fmt.Sprintf("gemm_%s_%s_%s", p.formName(), p.Tile, p.cpu)
 	k.CPU, k.Insts = p.cpu, insts
 	k.VGPRs, k.AGPRs, k.SGPRs = g.nextV, g.nextA, g.nextS
 	k.LDSBytes = request

@@ -22,7 +22,7 @@ func forms() []struct {
 	for _, i := range gemmForms() {
 		for _, dtype := range []string{"bf16", "fp16"} {
 			m, n, _ := OneRound(i.Tile, 12)
-			all = append(all, form{i.CPU, Spec{M: m, N: n, K: 256, DType: dtype, Tile: i.Tile, Schedule: i.Schedule, W: 2, C: 1, XCDs: 3}})
+			all = append(all, form{i.CPU, formSpec(i, Spec{M: m, N: n, K: 256, DType: dtype, W: 2, C: 1, XCDs: 3})})
 		}
 	}
 	for _, i := range lowForms() {

@@ -262,5 +262,5 @@ func (p *interleave) store() {
 			blocks = append(blocks, blk)
 		}
 	}
-	p.gemm.store(p.wr, p.wc, p.mA*16, p.nB*16, blocks)
+	p.gemm.store(p.wr, p.wc, p.mA*16, p.nB*16, 16, blocks)
 }

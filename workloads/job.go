@@ -176,12 +176,14 @@ var verifyLimit = map[string]float64{"bf16": 1e-2, "fp16": 2e-3}
 
 // buildGEMM is the GEMM's Definition.Build.
 func buildGEMM(r Request) (*Job, error) {
-	s := Spec{DType: r.Options["dtype"], Variant: r.Options["variant"], Tile: r.Options["tile"], Schedule: r.Options["schedule"], MFMA: r.Options["mfma"], Order: r.Options["order"], XCDs: r.XCDs, Seed: r.Seed}
+	s := Spec{DType: r.Options["dtype"], Variant: r.Options["variant"], Tile: r.Options["tile"], Schedule: r.Options["schedule"], MFMA: r.Options["mfma"], Order: r.Options["order"],
+		Handshake: r.Options["handshake"], XCDs: r.XCDs, Seed: r.Seed}
 	for _, f := range []struct {
 		name string
 		to   *int
 		def  int
-	}{{"m", &s.M, 8192}, {"n", &s.N, 8192}, {"k", &s.K, 8192}, {"window", &s.W, -1}, {"chunk", &s.C, -1}} {
+	}{{"m", &s.M, 8192}, {"n", &s.N, 8192}, {"k", &s.K, 8192}, {"window", &s.W, -1}, {"chunk", &s.C, -1},
+		{"producers", &s.Producers, 0}, {"consumers", &s.Consumers, 0}, {"stages", &s.Stages, 0}} {
 		v, err := r.Int("gemm", f.name, f.def)
 		if err != nil {
 			return nil, err
@@ -221,8 +223,6 @@ func (b *Built) job() *Job {
 	if b.RotatesInputs {
 		j.Notes = append(j.Notes, "the benchmark rotates about 500 MiB of inputs, so the LLC starts cold")
 	}
-	if s.Variant != "" {
-		j.Settings = append(j.Settings, Setting{"variant", s.Variant})
-	}
+	j.Settings = append(j.Settings, s.formSettings()...)
 	return j
 }

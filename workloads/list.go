@@ -2,10 +2,8 @@ package workloads
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/whisker-sim/whisker/isa"
-	"github.com/whisker-sim/whisker/swizzle"
 )
 
 // Option is one parameter of a kernel, as its help shows it.
@@ -22,7 +20,9 @@ type Info struct {
 	Variant  string
 	Schedule string
 	Tile     string
-	Waves    int // per workgroup
+	Choose   []Setting // further options that choose the form
+	Spins    bool      // waves poll LDS: what they execute depends on time
+	Waves    int       // per workgroup
 
 	VGPRs, AGPRs, SGPRs int
 	LDSBytes            int // requested
@@ -36,6 +36,8 @@ type Info struct {
 	Limit           string
 
 	Options []Option
+
+	spec Spec // of a GEMM
 }
 
 // Per-CU resources of CDNA3 and CDNA4: 4 SIMDs with 512 registers of 64 lanes
@@ -80,52 +82,6 @@ func (i *Info) occupancy() {
 }
 
 func roundUp(n, to int) int { return (n + to - 1) / to * to }
-
-// gemmOptions are the options of the GEMM, all forms.
-func gemmOptions() []Option {
-	return []Option{
-		{"m", "8192", "multiple of the tile's rows", "rows of A and of C"},
-		{"n", "8192", "multiple of the tile's columns", "rows of B, columns of C"},
-		{"k", "8192", "multiple of 128 (64 on gfx942; fp4: 256)", "columns of A and of B"},
-		{"dtype", "bf16", "bf16, fp16, fp8; gfx950 also fp6, fp4", "element type; accumulation is in f32, the result bf16 or fp16"},
-		{"variant", "fp6: " + DwordX3, "fp6: " + DwordX3 + ", " + DwordX4, "12-byte loads in 16-byte LDS slots, or packed rows"},
-		{"tile", "by size", "256x256, 128x128; interleave4 also 256x128, 128x64, 64x256, and 64x64 below 16 bits", "rows x columns of C per workgroup"},
-		{"schedule", PingPong8, PingPong8 + ", " + Interleave4 + " (gfx950)", "how waves overlap memory and matrix work"},
-		{"order", "remap", strings.Join(swizzle.Names(), ", "), "order in which workgroups walk the tiles"},
-		{"mfma", "the schedule's own", "16x16x32 (gfx950), 16x16x16 (gfx942); fp8 and less 16x16x128 (gfx950), fp8 16x16x32 (gfx942)", "matrix instruction"},
-		{"window", "by size", "0 = row by row", "rows of tiles walked together (W)"},
-		{"chunk", "by size", "0 = as dispatched", "consecutive tiles per XCD (C)"},
-	}
-}
-
-// gemmForms describes every form of the GEMM.
-func gemmForms() []Info {
-	var all []Info
-	for _, f := range []struct {
-		cpu               isa.CPU
-		schedule, summary string
-	}{
-		{isa.GFX950, PingPong8, "8 waves in two groups that take turns at the matrix pipe and at memory"},
-		{isa.GFX942, PingPong8, "8 waves in two groups; single LDS buffer, the next K tile held in registers"},
-		{isa.GFX950, Interleave4, "4 waves, memory operations interleaved with matrix instructions"},
-	} {
-		for _, t := range tilesOf(f.cpu, f.schedule) {
-			var m, n int
-			fmt.Sscanf(t, "%dx%d", &m, &n)
-			b, err := GEMM(f.cpu, Spec{M: m, N: n, K: 256, Tile: t, Schedule: f.schedule, W: -1, C: -1})
-			if err != nil {
-				panic("workloads: " + err.Error()) // a form that does not build at its own size
-			}
-			k := b.Launch.Kernel
-			i := Info{Name: "gemm", Summary: f.summary, CPU: f.cpu, Schedule: f.schedule, Tile: t,
-				Waves: b.Waves, VGPRs: k.VGPRs, AGPRs: k.AGPRs, SGPRs: k.SGPRs,
-				LDSBytes: k.LDSBytes, LDSUsed: b.LDSUsed, Options: gemmOptions()}
-			i.occupancy()
-			all = append(all, i)
-		}
-	}
-	return all
-}
 
 // OneRound is the shape of a GEMM that gives each of wgs CUs one workgroup of
 // the tile, in a grid as square as powers of two allow.

@@ -229,7 +229,7 @@ func (p *lowp) store() {
 			blocks = append(blocks, blk)
 		}
 	}
-	p.gemm.store(p.wr, p.wc, p.mA*16, p.nB*16, blocks)
+	p.gemm.store(p.wr, p.wc, p.mA*16, p.nB*16, 16, blocks)
 }
 
 // countDown emits the end of a loop that SCC closes.

@@ -33,7 +33,7 @@ func lowForms() []Info {
 	var all []Info
 	for _, f := range lowSpecs() {
 		p := &plan{Spec: f.spec, cpu: f.cpu, low: lowFormatOf(f.cpu, f.spec.DType)}
-		tiles := tilesOf(f.cpu, f.spec.Schedule)
+		tiles := tilesOf(f.cpu, f.spec.Schedule, "", 0)
 		if f.cpu == isa.GFX950 {
 			tiles = p.lowTiles()
 		}

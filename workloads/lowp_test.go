@@ -292,7 +292,7 @@ func TestLowRefusals(t *testing.T) {
 		{"fp6 on gfx942", isa.GFX942, func(s *Spec) { s.DType = "fp6" }, "which gfx942 does not have; it has bf16, fp16 and fp8"},
 		{"4 waves on gfx942", isa.GFX942, func(s *Spec) { s.Schedule = Interleave4 }, "use pingpong8"},
 		{"variant of fp8", isa.GFX950, func(s *Spec) { s.Variant = DwordX4 }, "only fp6 has variants"},
-		{"variant of bf16", isa.GFX950, func(s *Spec) { s.DType, s.Variant = "", DwordX4 }, "only fp6 has variants"},
+		{"variant of bf16", isa.GFX950, func(s *Spec) { s.DType, s.Variant = "", DwordX4 }, "has no variants"},
 		{"variant", isa.GFX950, func(s *Spec) { s.DType, s.Variant = "fp6", "x5" }, "dwordx3 and dwordx4 exist"},
 		{"tile", isa.GFX950, func(s *Spec) { s.Tile = "64x64" }, `has no tile "64x64"; it has 256x256, 128x128`},
 		{"tile of packed fp6", isa.GFX950, func(s *Spec) { s.DType, s.Variant, s.Tile = "fp6", DwordX4, "128x128" }, "it has 256x256"},

@@ -225,5 +225,5 @@ func (p *cdna3) store() {
 			blocks = append(blocks, blk)
 		}
 	}
-	p.gemm.store(p.wr, p.wc, p.nt*16, p.nt*16, blocks)
+	p.gemm.store(p.wr, p.wc, p.nt*16, p.nt*16, 16, blocks)
 }

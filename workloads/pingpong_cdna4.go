@@ -27,6 +27,9 @@ type pingpong struct {
 	fA, fB  [2]fill // per half
 	wr, wc  Val
 	iterate Val // SGPR: iterations left
+
+	// Of the 192-row tile, whose halves of A take a load and a half per wave.
+	low, saved Val // SGPR pairs: the lanes of waves 0-3, and EXEC before it was narrowed to them
 }
 
 // pingpongCDNA4 emits the kernel.
@@ -50,7 +53,7 @@ func (p *pingpong) setup() {
 	p.readBase(ST16x32, p.ln, base, p.t.At(1, 1), p.broken)
 	p.addrA = p.ldsAddr(base, p.wr, p.mA*2048, 0)
 	p.addrB = p.ldsAddr(base, p.wc, p.nB*2048, 4*p.halfA)
-	if p.tm == 256 { // the second load of a half is 64 rows on
+	if p.tm > 128 { // the second load of a half is 64 rows on
 		voff = append(voff, p.VGPR(1))
 		p.SMul(p.s.At(0, 1), p.stride, Imm(64))
 		p.VAdd(voff[1], p.s.At(0, 1), voff[0])
@@ -152,8 +155,7 @@ func (p *pingpong) transfers(name string, reads func(), f *fill, buf int) {
 	if f != nil {
 		f.load(p.Builder, 0)
 		for i := 1; i < len(f.voff); i++ {
-			p.SetM0(f.lds[buf][i])
-			f.load(p.Builder, i)
+			p.more(f, buf, i)
 		}
 		f.advance(p.Builder, kBytes)
 	}
@@ -262,5 +264,5 @@ func (p *pingpong) store() {
 			blocks = append(blocks, blk)
 		}
 	}
-	p.gemm.store(p.wr, p.wc, p.mA*16, p.nB*16, blocks)
+	p.gemm.store(p.wr, p.wc, p.mA*16, p.nB*16, 16, blocks)
 }

@@ -15,15 +15,21 @@ import (
 type Spec struct {
 	M, N, K  int
 	DType    string // "bf16" (default), "fp16", "fp8", "fp6" or "fp4"
-	Variant  string // of fp6: "dwordx3" (default) or "dwordx4"
+	Variant  string // of the forms that have two: fp6 "dwordx3" (default) or "dwordx4", others "v1" or "v2" (default)
 	Tile     string // "256x256", "128x128", ...; "" chooses by size
-	Schedule string // "pingpong8" (default) or "interleave4"
+	Schedule string // "pingpong8" (default), "interleave4" or "producer-consumer"
 	MFMA     string // matrix instruction; "" is the schedule's own
 	Order    string // block order, one of swizzle.Names; "" is remap
 	W, C     int    // chiplet window and chunk in tiles; -1 is the kernel's default, 0 none
 	XCDs     int    // XCDs that workgroups go around; 0 is 8
 	LDSBytes int    // LDS to request; 0 is what the original requests
 	Seed     uint64 // of the N(0,1) inputs
+
+	// Of the producer-consumer schedule; 0 and "" are its defaults.
+	Producers int    // waves that load, 4
+	Consumers int    // waves that compute, 8 or 12
+	Stages    int    // LDS buffers, 2 or 3
+	Handshake string // "barrier" or "lds-atomic"
 
 	// Break builds a deliberately wrong kernel, to test what finds it:
 	// "wait:N" leaves out the N-th s_waitcnt (from 0), "swizzle" reads LDS
@@ -33,8 +39,9 @@ type Spec struct {
 
 // Schedules of the GEMM.
 const (
-	PingPong8   = "pingpong8"
-	Interleave4 = "interleave4"
+	PingPong8        = "pingpong8"
+	Interleave4      = "interleave4"
+	ProducerConsumer = "producer-consumer"
 )
 
 // maxDim bounds M, N and K, so that offsets within a tile's row block stay
@@ -51,16 +58,9 @@ type plan struct {
 	fp16   bool       // C holds fp16, else bf16; without low A and B too
 	low    *lowFormat // of A and B; nil for 16-bit elements
 	mfma   isa.Op
+	ragged bool // the last row tile reaches beyond M
 	broken bool // without the swizzle on the read side
 	drop   int  // ordinal of the wait left out, -1
-}
-
-// tilesOf lists the tiles that a schedule has on a CPU.
-func tilesOf(cpu isa.CPU, schedule string) []string {
-	if schedule == Interleave4 {
-		return []string{"256x256", "256x128", "128x128", "128x64", "64x256"}
-	}
-	return []string{"256x256", "128x128"}
 }
 
 // kStep is the multiple that K must be of, and its least value.
@@ -70,8 +70,8 @@ func (p *plan) kStep() (multiple, least int) {
 		return p.lowKStep()
 	case p.cpu == isa.GFX942:
 		return 64, 128
-	case p.Schedule == Interleave4:
-		return 128, 256
+	case p.Schedule == ProducerConsumer:
+		return 64, 256
 	}
 	return 128, 256
 }
@@ -91,51 +91,6 @@ func resolve(cpu isa.CPU, s Spec) (*plan, error) {
 	return p, p.breakage()
 }
 
-// choose settles schedule, element type, matrix instruction and tile.
-func (p *plan) choose() error {
-	switch p.Schedule {
-	case "":
-		p.Schedule = PingPong8
-	case PingPong8:
-	case Interleave4:
-		if p.cpu != isa.GFX950 {
-			return fmt.Errorf("gemm: schedule interleave4 needs 16-byte direct-to-LDS loads, which %s does not have; use pingpong8", p.cpu)
-		}
-	default:
-		return fmt.Errorf("gemm: unknown schedule %q; pingpong8 and interleave4 exist", p.Schedule)
-	}
-	if p.low = lowFormatOf(p.cpu, p.DType); p.low != nil {
-		return p.chooseLow()
-	}
-	if p.Variant != "" {
-		return fmt.Errorf("gemm: variant %q; only fp6 has variants", p.Variant)
-	}
-	switch p.DType {
-	case "", "bf16":
-		p.DType = "bf16"
-	case "fp16", "f16":
-		p.DType, p.fp16 = "fp16", true
-	default:
-		return fmt.Errorf("gemm: unknown element type %q; bf16, fp16, fp8, fp6 and fp4 exist", p.DType)
-	}
-	shape := "16x16x32"
-	p.mfma = isa.V_MFMA_F32_16X16X32_BF16
-	if p.fp16 {
-		p.mfma = isa.V_MFMA_F32_16X16X32_F16
-	}
-	if p.cpu == isa.GFX942 {
-		shape, p.mfma = "16x16x16", isa.V_MFMA_F32_16X16X16_BF16
-		if p.fp16 {
-			p.mfma = isa.V_MFMA_F32_16X16X16_F16
-		}
-	}
-	if p.MFMA != "" && p.MFMA != shape {
-		return fmt.Errorf("gemm: schedule %s on %s uses MFMA %s, not %q", p.Schedule, p.cpu, shape, p.MFMA)
-	}
-	p.MFMA = shape
-	return nil
-}
-
 // sizes settles the tile and checks M, N and K against it.
 func (p *plan) sizes() error {
 	for _, d := range []struct {
@@ -149,37 +104,19 @@ func (p *plan) sizes() error {
 			return fmt.Errorf("gemm: %s = %d is beyond %d, the largest size whose row block a 32-bit buffer offset reaches", d.name, d.v, maxDim)
 		}
 	}
-	tiles := tilesOf(p.cpu, p.Schedule)
-	if p.low != nil {
-		tiles = p.lowTiles()
-	}
-	if p.Tile == "" && p.low != nil {
-		p.Tile = p.lowTile()
-	}
-	if p.Tile == "" {
-		p.Tile = "256x256"
-		// The table of sizes in HipKittens: 128x128 up to 2048, and here also
-		// where 256 does not divide.
-		if p.Schedule == PingPong8 && (max(p.M, p.N) <= 2048 || p.M%256 != 0 || p.N%256 != 0) {
-			p.Tile = "128x128"
-		}
-	}
-	for _, t := range tiles {
-		if t == p.Tile {
-			m, n, _ := strings.Cut(t, "x")
-			p.tm, _ = strconv.Atoi(m)
-			p.tn, _ = strconv.Atoi(n)
-		}
-	}
-	if p.tm == 0 {
-		return fmt.Errorf("gemm: schedule %s on %s has no tile %q; it has %s", p.Schedule, p.cpu, p.Tile, strings.Join(tiles, ", "))
+	if err := p.chooseTile(); err != nil {
+		return err
 	}
 	step, least := p.kStep()
-	if p.M%p.tm != 0 || p.N%p.tn != 0 || p.K%step != 0 || p.K < least {
-		return fmt.Errorf("gemm: %dx%dx%d does not fit the %s tile of schedule %s: M must be a multiple of %d, N of %d, and K a multiple of %d that is at least %d",
-			p.M, p.N, p.K, p.Tile, p.Schedule, p.tm, p.tn, step, least)
+	if p.low != nil && p.M%p.tm != 0 {
+		return fmt.Errorf("gemm: %dx%dx%d does not fit the %s tile of %s: M must be a multiple of %d (16-bit types may have a ragged last row tile)", p.M, p.N, p.K, p.Tile, p.DType, p.tm)
 	}
-	p.nM, p.nN = p.M/p.tm, p.N/p.tn
+	if p.N%p.tn != 0 || p.K%step != 0 || p.K < least {
+		return fmt.Errorf("gemm: %dx%dx%d does not fit the %s tile of schedule %s: N must be a multiple of %d, and K a multiple of %d that is at least %d",
+			p.M, p.N, p.K, p.Tile, p.Schedule, p.tn, step, least)
+	}
+	p.nM, p.nN = (p.M+p.tm-1)/p.tm, p.N/p.tn
+	p.ragged = p.M%p.tm != 0
 	return nil
 }
 
@@ -239,6 +176,12 @@ func defaultOrder(p *plan) (w, c int) {
 		return p.lowOrder()
 	case p.Schedule == Interleave4: // full range per XCD, as the FP8 4-wave kernel
 		return 4, max(1, p.nM*p.nN/p.XCDs)
+	case p.MFMA == "32x32x16": // as the original
+		return 8, max(1, p.nM*p.nN/p.XCDs)
+	case p.Schedule == ProducerConsumer, p.Variant == "v1":
+		return 4, 16
+	case p.tm == 192:
+		return 8, 64
 	case p.cpu == isa.GFX942 && n <= 8192:
 		return 4, 16
 	case p.cpu == isa.GFX942:

@@ -1,6 +1,7 @@
 package workloads
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -18,16 +19,16 @@ func TestRefusals(t *testing.T) {
 		{"zero", isa.GFX950, func(s *Spec) { s.M = 0 }, "M = 0; a size must be positive"},
 		{"negative", isa.GFX950, func(s *Spec) { s.K = -64 }, "K = -64; a size must be positive"},
 		{"enormous", isa.GFX950, func(s *Spec) { s.N = 1 << 40 }, "N = 1099511627776 is beyond 1048576"},
-		{"ragged M", isa.GFX950, func(s *Spec) { s.M = 500 }, "M must be a multiple of 128, N of 128, and K a multiple of 128 that is at least 256"},
-		{"ragged N, given tile", isa.GFX950, func(s *Spec) { s.N, s.Tile = 384, "256x256" }, "N of 256"},
+		{"N between tiles", isa.GFX950, func(s *Spec) { s.N = 500 }, "N must be a multiple of 128, and K a multiple of 128 that is at least 256"},
+		{"ragged N, given tile", isa.GFX950, func(s *Spec) { s.N, s.Tile = 384, "256x256" }, "N must be a multiple of 256"},
 		{"K of one tile", isa.GFX950, func(s *Spec) { s.K = 128 }, "at least 256"},
 		{"K odd tiles", isa.GFX950, func(s *Spec) { s.K = 320 }, "K a multiple of 128"},
 		{"K on gfx942", isa.GFX942, func(s *Spec) { s.K = 64 }, "K a multiple of 64 that is at least 128"},
-		{"tile", isa.GFX950, func(s *Spec) { s.Tile = "64x64" }, `has no tile "64x64"; it has 256x256, 128x128`},
+		{"tile", isa.GFX950, func(s *Spec) { s.Tile = "64x64" }, `has no tile "64x64"; it has 256x256, 192x256, 128x128`},
 		{"dtype", isa.GFX950, func(s *Spec) { s.DType = "int8" }, `unknown element type "int8"; bf16, fp16, fp8, fp6 and fp4 exist`},
-		{"schedule", isa.GFX950, func(s *Spec) { s.Schedule = "pp" }, `unknown schedule "pp"; pingpong8 and interleave4 exist`},
+		{"schedule", isa.GFX950, func(s *Spec) { s.Schedule = "pp" }, `unknown schedule "pp"; pingpong8, interleave4 and producer-consumer exist`},
 		{"schedule of another CPU", isa.GFX942, func(s *Spec) { s.Schedule = Interleave4 }, "use pingpong8"},
-		{"matrix instruction", isa.GFX950, func(s *Spec) { s.MFMA = "4x4x4" }, `uses MFMA 16x16x32, not "4x4x4"`},
+		{"matrix instruction", isa.GFX950, func(s *Spec) { s.MFMA = "4x4x4" }, `uses MFMA 16x16x32 or 32x32x16, not "4x4x4"`},
 		{"window", isa.GFX950, func(s *Spec) { s.W = -2 }, "none may be negative"},
 		{"window beyond the grid", isa.GFX950, func(s *Spec) { s.W = 5 }, "window W is 5, and the grid has 4 rows"},
 		{"chunk beyond the grid", isa.GFX950, func(s *Spec) { s.C = 17 }, "chunk C is 17, and the grid has 16 tiles"},
@@ -72,7 +73,7 @@ func TestList(t *testing.T) {
 	seen := map[string]bool{}
 	for _, i := range List() {
 		id := i.CPU.String() + i.Schedule + i.Tile
-		id += i.Name + i.DType + i.Variant
+		id += i.Name + i.DType + i.Variant + fmt.Sprint(i.Choose)
 		if seen[id] || i.Summary == "" || len(i.Options) == 0 || i.WorkgroupsPerCU == 0 {
 			t.Errorf("%+v: listed twice or bare", i)
 		}

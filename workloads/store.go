@@ -2,38 +2,70 @@ package workloads
 
 import "github.com/whisker-sim/whisker/isa"
 
-// rowBlock is 16 rows of a wave's output: the accumulators of its 16x16 tiles,
-// left to right.
+// rowBlock is some rows of a wave's output: four registers of the accumulator
+// of each of its matrix tiles, left to right.
 type rowBlock struct {
 	row  int   // from the wave's origin
-	acc  []Val // four registers each: rows 4*(lane/16)+0..3 of column lane%16
+	acc  []Val // four registers each: rows 4*(lane/side)+0..3 of column lane%side
 	cols []int // column of each from the wave's origin
 }
 
 // store converts the accumulators and stores them row-major to C, two bytes a
 // store. waveRow and waveCol are SGPRs with the wave's place, worth rowStep rows
-// and colStep columns each; blocks ascend by row.
-func (g *gemm) store(waveRow, waveCol Val, rowStep, colStep int, blocks []rowBlock) {
+// and colStep columns each; side is the rows of the matrix instruction; blocks
+// ascend by row. A ragged kernel stores through a buffer descriptor, which drops
+// the rows beyond M.
+func (g *gemm) store(waveRow, waveCol Val, rowStep, colStep, side int, blocks []rowBlock) {
 	g.Cluster("store", "other")
-	base := g.storeBase(waveRow, waveCol, rowStep, colStep)
-	rows := g.storeRows()
+	var base, srd Val
+	if g.ragged {
+		srd = g.storeBuffer()
+	} else {
+		base = g.storeBase(waveRow, waveCol, rowStep, colStep)
+	}
+	rows := g.storeRows(side)
+	if g.ragged {
+		g.storeOrigin(rows, waveRow, waveCol, rowStep, colStep)
+	}
 	conv := g.converter()
-	// A matrix result may be read by the VALU 8 wait states after the last
-	// 16x16x32 issued (LLVM 22: 7 on gfx942, 8 on gfx950).
-	g.Nop(8)
+	// A matrix result may be read by the VALU that many wait states after the
+	// last matrix instruction issued (LLVM 22: 7 for 4 passes on gfx942, on
+	// gfx950 8 for 4 passes and 12 for 8).
+	wait := 8
+	if side == 32 {
+		wait = 12
+	}
+	g.Nop(wait)
 	at := 0
 	for _, blk := range blocks {
 		if blk.row != at {
-			g.SAdd64(base, Imm((blk.row-at)*g.N*2))
+			if g.ragged {
+				g.SMov(g.s.At(0, 1), Imm((blk.row-at)*g.N*2))
+				for r := range rows {
+					g.VAdd(rows[r], g.s.At(0, 1), rows[r])
+				}
+			} else {
+				g.SAdd64(base, Imm((blk.row-at)*g.N*2))
+			}
 			at = blk.row
 		}
 		for i, acc := range blk.acc {
 			for r := range 4 {
 				op, v := conv(acc.At(r, 1))
-				g.GlobalStore(op, rows[r], v, base, blk.cols[i]*2)
+				if g.ragged {
+					g.BufferStore(bufferStore[op], rows[r], v, srd, blk.cols[i]*2)
+				} else {
+					g.GlobalStore(op, rows[r], v, base, blk.cols[i]*2)
+				}
 			}
 		}
 	}
+}
+
+// bufferStore is the buffer form of a store.
+var bufferStore = map[isa.Op]isa.Op{
+	isa.GLOBAL_STORE_SHORT:        isa.BUFFER_STORE_SHORT,
+	isa.GLOBAL_STORE_SHORT_D16_HI: isa.BUFFER_STORE_SHORT_D16_HI,
 }
 
 // storeBase emits the 64-bit address of the wave's origin in C.
@@ -50,19 +82,47 @@ func (g *gemm) storeBase(waveRow, waveCol Val, rowStep, colStep int) Val {
 	return base
 }
 
-// storeRows emits the byte offsets of the four rows of a 16x16 tile that a lane
-// holds. The registers of the A operand are free by now.
-func (g *gemm) storeRows() [4]Val {
+// storeBuffer emits the descriptor of the rows of C that the row tile has.
+func (g *gemm) storeBuffer() Val {
+	srd := g.SGPR(4)
+	base := g.SGPR(2)
+	g.SMulAdd64(base, g.ptr.At(4, 2), g.row, Imm(g.tm*g.N*2), g.s)
+	g.srd(srd, base, g.tm*g.N*2)
+	g.lastRows(srd, g.N*2)
+	return srd
+}
+
+// storeOrigin adds the wave's place in the row tile to the offsets of its rows.
+func (g *gemm) storeOrigin(rows [4]Val, waveRow, waveCol Val, rowStep, colStep int) {
+	t0, t1 := g.s.At(0, 1), g.s.At(2, 1)
+	g.SMul(t0, waveRow, Imm(rowStep))
+	g.SMul(t0, t0, Imm(g.N*2))
+	g.SMul(t1, g.col, Imm(g.tn*2))
+	g.SAdd(t0, t0, t1)
+	g.SMul(t1, waveCol, Imm(colStep*2))
+	g.SAdd(t0, t0, t1)
+	for r := range rows {
+		g.VAdd(rows[r], t0, rows[r])
+	}
+}
+
+// storeRows emits the byte offsets of the four rows of a register group that a
+// lane holds of a tile of side columns.
+func (g *gemm) storeRows(side int) [4]Val {
 	var rows [4]Val
 	for r := range rows {
 		rows[r] = g.VGPR(1)
 	}
 	stride, t := g.s.At(0, 1), g.t.At(0, 1)
 	g.SMov(stride, Imm(g.N*2))
-	g.VShr(t, g.ln.lane, 4)
+	if side == 32 {
+		g.VShr(t, g.ln.lane, 5)
+	} else {
+		g.VShr(t, g.ln.lane, 4)
+	}
 	g.VShl(t, t, 2)
 	g.VMul(rows[0], t, stride)
-	g.VAnd(t, Imm(15), g.ln.lane)
+	g.VAnd(t, Imm(side-1), g.ln.lane)
 	g.VShl(t, t, 1)
 	g.VAdd(rows[0], t, rows[0])
 	for r := 1; r < 4; r++ {

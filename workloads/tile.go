@@ -52,6 +52,10 @@ const (
 	// with row/2%8, so that a GL16 covers 8 whole rows and every phase of a
 	// ds_read_b128 of 16 rows touches 64 different banks.
 	RowXOR16
+	// ST32x32 is a row-major grid of 32x32 subtiles of 2 KiB; in a subtile the
+	// byte offset o gets o ^= (o>>9&1)<<5 and o ^= (o>>10&1)<<4. Two GL16 fill
+	// one subtile: 16 rows of 64 bytes each (HipKittens st_32x32).
+	ST32x32
 )
 
 // Offset is the byte offset of element (row, col) from the start of a tile that
@@ -62,6 +66,11 @@ func (l Layout) Offset(row, col int) int {
 		o := row%16*64 + col%32*2
 		o ^= o >> 9 & 1 << 5
 		return (row/16*2+col/32)*1024 + o
+	case ST32x32:
+		o := row%32*64 + col%32*2
+		o ^= o >> 9 & 1 << 5
+		o ^= o >> 10 & 1 << 4
+		return (row/32*2+col/32)*2048 + o
 	case RowXOR8:
 		return row*128 + col*2 ^ row%16<<3
 	}
@@ -85,9 +94,13 @@ func (b *Builder) lanes() lanes {
 }
 
 // readBase emits the LDS byte address that a lane reads of base tile (0, 0):
-// row lane%16, and columns from lane/16 times the unit of width bytes. broken
-// leaves the swizzle out.
+// row lane%16, and columns from lane/16 times the unit of width bytes; of
+// ST32x32 row lane%32 and columns from lane/32. broken leaves the swizzle out.
 func (b *Builder) readBase(l Layout, ln lanes, d, t Val, broken bool) {
+	if l == ST32x32 {
+		b.readBase32(ln, d, t, broken)
+		return
+	}
 	b.VAnd(d, Imm(15), ln.lane)
 	if l == ST16x32 {
 		b.VShl(d, d, 6)
@@ -119,11 +132,32 @@ func (b *Builder) readBase(l Layout, ln lanes, d, t Val, broken bool) {
 	b.VXor(d, t, d)
 }
 
+// readBase32 is readBase of ST32x32.
+func (b *Builder) readBase32(ln lanes, d, t Val, broken bool) {
+	b.VAnd(d, Imm(31), ln.lane)
+	b.VShl(d, d, 6)
+	b.VShr(t, ln.lane, 5)
+	b.VShl(t, t, 4) // lane/32 * 16 bytes
+	b.VAdd(d, t, d)
+	if broken {
+		return
+	}
+	b.VAnd(t, Imm(8), ln.lane) // row bit 3 to byte bit 5
+	b.VShl(t, t, 2)
+	b.VXor(d, t, d)
+	b.VAnd(t, Imm(16), ln.lane) // row bit 4 to byte bit 4
+	b.VXor(d, t, d)
+}
+
 // fillBase emits the byte offset from a tile's origin in memory that a lane
 // fetches for the direct-to-LDS load number 0 of its wave; stride is the row
 // stride in bytes in an SGPR. With waves of a workgroup w and load i, the
 // 1 KiB block i*waves+w is filled; later loads are whole rows further on.
 func (b *Builder) fillBase(l Layout, ln lanes, stride, d, t, s Val) {
+	if l == ST32x32 {
+		b.fillBase32(ln, stride, d, t, s)
+		return
+	}
 	if l == ST16x32 {
 		// Linear byte 16*lane of the subtile, unswizzled.
 		b.VShl(d, ln.lane, 4)
@@ -153,6 +187,29 @@ func (b *Builder) fillBase(l Layout, ln lanes, stride, d, t, s Val) {
 	b.VShl(d, d, 4)
 	b.VMul(t, t, stride)
 	b.VAdd(d, t, d)
+}
+
+// fillBase32 is fillBase of ST32x32: block i*waves+w is half w%2 of subtile
+// column w/2%2, in subtile row i*waves/4 + w/4.
+func (b *Builder) fillBase32(ln lanes, stride, d, t, s Val) {
+	b.SOP2(isa.S_AND_B32, s, ln.wave, Imm(1))
+	b.VShl(d, ln.lane, 4)
+	b.VShr(t, ln.lane, 5)
+	b.VShl(t, t, 5)
+	b.VXor(d, t, d)
+	b.VShr(t, d, 6)       // row in the half
+	b.VAnd(d, Imm(63), d) // byte in the row
+	b.SOP2(isa.S_LSHL_B32, s, s, Imm(4))
+	b.VXor(d, s, d) // the second half of a subtile is its rows from 16
+	b.VAdd(t, s, t)
+	b.SOP2(isa.S_LSHR_B32, s, ln.wave, Imm(2))
+	b.SOP2(isa.S_LSHL_B32, s, s, Imm(5)) // wave/4 * 32 rows
+	b.VAdd(t, s, t)
+	b.VMul(t, t, stride)
+	b.VAdd(d, t, d)
+	b.SOP2(isa.S_AND_B32, s, ln.wave, Imm(2))
+	b.SOP2(isa.S_LSHL_B32, s, s, Imm(5)) // wave/2%2 * 64 bytes
+	b.VAdd(d, s, d)
 }
 
 // fill is one half tile's stream of direct-to-LDS loads: the same lanes' rows

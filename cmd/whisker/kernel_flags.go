@@ -16,13 +16,18 @@ type kernelFlags struct {
 	N        *int    `kernel:"n" group:"Kernel" placeholder:"N" help:"gemm: columns of C (default 8192)."`
 	K        *int    `kernel:"k" group:"Kernel" placeholder:"N" help:"gemm: inner dimension (default 8192)."`
 	Tile     *string `kernel:"tile" group:"Kernel" placeholder:"MxN" help:"gemm: workgroup tile, such as 256x256; HipKittens' own for the size unless given."`
-	Schedule *string `kernel:"schedule" group:"Kernel" placeholder:"NAME" help:"Wave schedule, such as pingpong8 or interleave4 (whisker list kernels)."`
-	MFMA     *string `name:"mfma" kernel:"mfma" group:"Kernel" placeholder:"MxNxK" help:"gemm: matrix instruction, such as 16x16x16 (gfx942) or 16x16x32 (gfx950)."`
+	Schedule *string `kernel:"schedule" group:"Kernel" placeholder:"NAME" help:"Wave schedule, such as pingpong8, interleave4 or producer-consumer (whisker list kernels)."`
+	MFMA     *string `name:"mfma" kernel:"mfma" group:"Kernel" placeholder:"MxNxK" help:"gemm: matrix instruction, such as 16x16x16 (gfx942), 16x16x32 or 32x32x16 (gfx950)."`
 	Order    *string `kernel:"order" group:"Kernel" placeholder:"NAME" help:"Order of the blocks: remap (the default), full-range, contiguous, row-major, column-major, grouped or hilbert."`
 	DType    *string `name:"dtype" kernel:"dtype" group:"Kernel" placeholder:"TYPE" help:"Input type, such as bf16 or fp8."`
-	Variant  *string `kernel:"variant" group:"Kernel" placeholder:"NAME" help:"gemm: of fp6, dwordx3 or dwordx4."`
+	Variant  *string `kernel:"variant" group:"Kernel" placeholder:"NAME" help:"gemm: v1 or v2 of a form that has two; of fp6, dwordx3 or dwordx4."`
 	Window   *int    `short:"W" kernel:"window" group:"Kernel" placeholder:"W" help:"Rows of tiles in a window of the block remap; 0: no windows."`
 	Chunk    *int    `short:"C" kernel:"chunk" group:"Kernel" placeholder:"C" help:"Consecutive blocks that an XCD gets in the block remap; 0: no chunks."`
+
+	Producers *int    `kernel:"producers" group:"Kernel" placeholder:"N" help:"gemm producer-consumer: waves that load (4)."`
+	Consumers *int    `kernel:"consumers" group:"Kernel" placeholder:"N" help:"gemm producer-consumer: waves that compute, 8 or 12."`
+	Stages    *int    `kernel:"stages" group:"Kernel" placeholder:"N" help:"gemm producer-consumer: LDS buffers, 2 or 3."`
+	Handshake *string `kernel:"handshake" group:"Kernel" placeholder:"NAME" help:"gemm producer-consumer: barrier or lds-atomic."`
 
 	Batch     *int     `kernel:"batch" group:"Kernel" placeholder:"N" help:"attention, layernorm, rotary: batches (default 16)."`
 	Heads     *int     `kernel:"heads" group:"Kernel" placeholder:"N" help:"attention, rotary: heads (default 16)."`

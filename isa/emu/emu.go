@@ -49,7 +49,8 @@ type Stats struct {
 //
 // With Options.Check, an instruction that reads or overwrites a register whose
 // load no s_waitcnt covers is an error wrapping ErrHazard, as is LDS data used
-// across waves without the writer's wait and a barrier after it.
+// across waves without the writer's wait and, after it, a barrier or an atomic
+// on a flag that the user has read.
 func Run(l *isa.Launch, o Options) (Stats, error) {
 	r, err := newRunner(l, o)
 	if err != nil {
@@ -87,7 +88,8 @@ type runner struct {
 	waves   []wave
 	lds     []byte
 	shadow  shadow
-	idle    uint64 // instructions since the last progress
+	clocks  *clocks // nil: waves meet at barriers only
+	idle    uint64  // instructions since the last progress
 	wg      int
 	wgID    [3]int
 	barrier int // waves at the barrier
@@ -119,6 +121,9 @@ func newRunner(l *isa.Launch, o Options) (*runner, error) {
 	r.waves = make([]wave, k.Waves())
 	r.lds = make([]byte, k.LDSBytes)
 	r.shadow.init(k.LDSBytes)
+	if o.Check {
+		r.clocks = newClocks(k, r.code)
+	}
 	return r, nil
 }
 
@@ -126,6 +131,9 @@ func (r *runner) workgroup(id [3]int) error {
 	r.wgID, r.idle, r.barrier, r.live = id, 0, 0, len(r.waves)
 	clear(r.lds)
 	r.shadow.reset()
+	if r.clocks != nil {
+		r.clocks.reset()
+	}
 	for i := range r.waves {
 		w := &r.waves[i]
 		isa.Init(r.k, r.l, id, i, r.kernarg, &w.s)
@@ -148,12 +156,17 @@ func (r *runner) workgroup(id [3]int) error {
 	return nil
 }
 
-// turn runs wave i until it ends, reaches a barrier or uses up its quantum.
+// turn runs wave i until it ends, reaches a barrier, sleeps or uses up its
+// quantum.
 func (r *runner) turn(i int) error {
 	w := &r.waves[i]
 	for n := 0; n < quantum && !w.waiting && !w.s.Ended; n++ {
+		pc := w.s.PC
 		if err := r.step(i, w); err != nil {
 			return err
+		}
+		if r.k.Insts[pc].Op == isa.S_SLEEP {
+			break // it waits for another wave
 		}
 	}
 	return nil
@@ -207,6 +220,9 @@ func (r *runner) release() {
 	}
 	r.barrier, r.idle = 0, 0
 	r.stats.Barriers++
+	if r.clocks != nil {
+		r.clocks.meet(r.waves)
+	}
 	for i := range r.waves {
 		if w := &r.waves[i]; w.waiting {
 			w.waiting = false

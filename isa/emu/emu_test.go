@@ -174,7 +174,7 @@ func TestHazards(t *testing.T) {
 		{"exchange without wait", 2, with(prefix, append(other, dsWrite(1, 0, 0), barrier, dsRead(2, 4, 0), wait(-1, 0))...),
 			[]string{"reads LDS bytes at 0x0 written by wave 0's `ds_write_b32 v1, v0`", "had not waited"}},
 		{"exchange without barrier", 2, with(prefix, append(other, barrier, dsWrite(1, 0, 0), wait(-1, 0), dsRead(2, 4, 0), wait(-1, 0))...),
-			[]string{"wave 0", "overwrites LDS bytes", "another wave reads", "no barrier lies between"}},
+			[]string{"wave 0", "overwrites LDS bytes", "another wave reads", "no barrier or flag lies between"}},
 		{"read of what the other wave writes", 2, with(prefix, append(other, dsRead(2, 4, 0), wait(-1, 0), dsWrite(1, 0, 0))...),
 			[]string{"wave 1", "reads LDS bytes", "written by wave 0's"}},
 		{"direct to LDS", 2, with(dma, append(other, toLDS, wait(0, -1), barrier, dsRead(2, 4, 0), wait(-1, 0))...), nil},

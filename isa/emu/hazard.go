@@ -145,7 +145,11 @@ func (r *runner) hazard(wave, pc, loadPC int, verb, what string) error {
 func (r *runner) afterExec(i int, w *wave, pc int, c *code) error {
 	done := func(a *access) {
 		if a.record != 0 {
-			r.shadow.finish(a.record, w.epoch)
+			clock := uint32(0)
+			if r.clocks != nil {
+				clock = r.clocks.now(i)
+			}
+			r.shadow.finish(a.record, w.epoch, clock)
 		}
 	}
 	if c.vmcnt != noWait || c.lgkm != noWait {

@@ -13,8 +13,9 @@ type record struct {
 	pc   int32
 	// done is the number of barriers that the writer had passed when its wait
 	// covered the write; notDone before. Waves that pass a later barrier see it.
-	done int32
-	dma  bool
+	done  int32
+	clock uint32 // releases that the writer had made then
+	dma   bool
 }
 
 const notDone = -1
@@ -50,16 +51,19 @@ func (s *shadow) reset() {
 }
 
 // finish notes that the writer's wait covered a record at its epoch.
-func (s *shadow) finish(n uint32, epoch int) { s.records[n].done = int32(epoch) }
+func (s *shadow) finish(n uint32, epoch int, clock uint32) {
+	s.records[n].done, s.records[n].clock = int32(epoch), clock
+}
 
 // ordered reports whether wave i, at an epoch, may use the bytes of record r: a
 // wave's own LDS instructions run in order, its direct-to-LDS loads need its
-// wait, and another wave's writes need that wave's wait and a barrier after it.
-func (r *record) ordered(i, epoch int, byDMA bool) bool {
+// wait, and another wave's writes need that wave's wait and a barrier after it,
+// or a flag that says so.
+func (r *record) ordered(i, epoch int, byDMA bool, c *clocks) bool {
 	if int(r.wave) == i {
 		return r.done != notDone || r.dma == byDMA
 	}
-	return r.done != notDone && epoch > int(r.done)
+	return r.done != notDone && (epoch > int(r.done) || c != nil && c.after(i, int(r.wave), r.clock))
 }
 
 // checkLDS checks the bytes that an instruction touches and returns the record
@@ -68,7 +72,7 @@ func (r *runner) checkLDS(i int, w *wave, pc int, c *code) (uint32, error) {
 	a := &w.s.Access
 	u := ldsUse{r: r, wave: i, w: w, pc: pc, c: c}
 	if c.writesLDS {
-		r.shadow.records = append(r.shadow.records, record{int32(i), int32(pc), notDone, c.class.LDSDMA})
+		r.shadow.records = append(r.shadow.records, record{wave: int32(i), pc: int32(pc), done: notDone, dma: c.class.LDSDMA})
 		u.record = uint32(len(r.shadow.records) - 1)
 	}
 	lanes := a.Lanes
@@ -111,23 +115,28 @@ func (u *ldsUse) touch(lane int, addr uint32) error {
 	}
 	epoch := u.w.epoch
 	atomic := u.c.class.Atomic
+	clocks := u.r.clocks
+	flag := clocks != nil && clocks.steers[u.pc]
 	for d := addr / 4; d <= (addr+u.c.ldsBytes-1)/4; d++ {
 		if n := s.writer[d]; n != 0 && n != u.record {
 			// Atomics of several waves on one dword need no order among them, and
 			// writes of parts of a dword may leave each other's bytes alone.
 			rec := &s.records[n]
 			prev := &u.r.code[rec.pc]
-			free := atomic && prev.class.Atomic || !u.c.readsLDS && (u.c.ldsBytes < 4 || prev.ldsBytes < 4)
-			if !free && !rec.ordered(u.wave, epoch, u.c.class.LDSDMA) {
+			free := (atomic || flag) && prev.class.Atomic || !u.c.readsLDS && (u.c.ldsBytes < 4 || prev.ldsBytes < 4)
+			if !free && !rec.ordered(u.wave, epoch, u.c.class.LDSDMA, clocks) {
 				return u.race(rec, d)
 			}
 		}
 		rd := &s.readers[d]
 		if u.c.writesLDS {
-			if !atomic && u.c.ldsBytes >= 4 && int(rd.epoch) >= epoch && int(rd.wave) != u.wave {
+			if !atomic && u.c.ldsBytes >= 4 && int(rd.epoch) >= epoch && int(rd.wave) != u.wave && (clocks == nil || !clocks.readersDone(u.wave, d)) {
 				return u.overwrite(rd, d)
 			}
 			s.writer[d] = u.record
+		}
+		if clocks != nil {
+			u.meet(clocks, d, flag)
 		}
 		if u.c.readsLDS && !atomic {
 			switch {
@@ -141,13 +150,27 @@ func (u *ldsUse) touch(lane int, addr uint32) error {
 	return nil
 }
 
+// meet orders waves through a flag, or notes a read of data.
+func (u *ldsUse) meet(c *clocks, dword uint32, flag bool) {
+	atomic := u.c.class.Atomic
+	if flag || atomic && u.c.class.Return {
+		c.acquire(u.wave, dword)
+	}
+	switch {
+	case atomic:
+		c.release(u.wave, dword)
+	case u.c.readsLDS:
+		c.read(u.wave, dword)
+	}
+}
+
 // race names the write that the instruction is not ordered after.
 func (u *ldsUse) race(rec *record, dword uint32) error {
 	verb := "reads"
 	if u.c.writesLDS {
 		verb = "overwrites"
 	}
-	why := fmt.Sprintf("wave %d had not waited for it before a barrier that orders the two", rec.wave)
+	why := fmt.Sprintf("wave %d had not waited for it before a barrier or flag that orders the two", rec.wave)
 	if int(rec.wave) == u.wave {
 		why = "which no s_waitcnt covers"
 	}
@@ -157,6 +180,6 @@ func (u *ldsUse) race(rec *record, dword uint32) error {
 
 // overwrite names a read that no barrier puts before the write.
 func (u *ldsUse) overwrite(rd *reader, dword uint32) error {
-	return fmt.Errorf("emu: kernel %s: workgroup %v wave %d: %s overwrites LDS bytes at %#x that another wave reads with %s: no barrier lies between: %w",
+	return fmt.Errorf("emu: kernel %s: workgroup %v wave %d: %s overwrites LDS bytes at %#x that another wave reads with %s: no barrier or flag lies between: %w",
 		u.r.k.Name, u.r.wgID, u.wave, u.r.at(u.pc), dword*4, u.r.at(int(rd.pc)), ErrHazard)
 }

@@ -1,0 +1,291 @@
+package workloads
+
+import (
+	"fmt"
+
+	"github.com/whisker-sim/whisker/isa"
+)
+
+// specialist is the producer-consumer schedule on gfx950: waves 0-3 load, the
+// others compute 64x64 of C each. Consumer c takes block c/4 of A and block c%4
+// of B, blocks of 64 rows that LDS holds as two halves of 32 rows (4 KiB, one
+// load of each producer). A stage of LDS is one K tile.
+//
+// With the barrier handshake everyone meets after every K tile; with lds-atomic
+// the two roles meet through flags in LDS (see flags.go).
+type specialist struct {
+	*gemm
+	groups int // of four consumers
+	stage  int // bytes
+	tiles  int // K tiles
+
+	quad  Val // SGPR: wave within its group of four
+	lds   Val // SGPR: quad*1024
+	soff  Val // SGPR: byte offset of the next K tile to load
+	voff  []Val
+	row   Val // SGPR: a consumer's block of A
+	addrA [3]ldsPlace
+	addrB [3]ldsPlace
+	a     RegTile
+	b     [2]RegTile
+	c     [2][2]RegTile
+	left  Val // SGPR: iterations left
+	flags flags
+}
+
+// ldsPlace is an LDS address: a VGPR and what to add to it.
+type ldsPlace struct {
+	addr Val
+	off  int
+}
+
+// producerConsumer emits the kernel.
+func (g *gemm) producerConsumer() {
+	p := &specialist{gemm: g, groups: g.Consumers / 4, stage: g.stageBytes(), tiles: g.K / 64}
+	g.resources(g.Producers+g.Consumers, p.stage*g.Stages+g.flagBytes(), ldsRequest950)
+	p.setup()
+	consume, own := p.Label(), p.nextV
+	p.SOPC(isa.S_CMP_LT_U32, p.ln.wave, Imm(g.Producers))
+	p.Branch(isa.S_CBRANCH_SCC0, consume)
+	p.fillOffsets()
+	p.produce()
+	p.SOPP(isa.S_ENDPGM, 0)
+	p.Place(consume)
+	most := p.nextV
+	p.nextV = own // the roles do not share registers
+	p.operands()
+	if p.Handshake == BarrierHandshake && p.Stages == 3 {
+		p.firstFill()
+	}
+	p.consume()
+	p.store()
+	p.nextV = max(p.nextV, most)
+}
+
+func (p *specialist) setup() {
+	p.quad, p.lds, p.soff, p.left = p.SGPR(1), p.SGPR(1), p.SGPR(1), p.SGPR(1)
+	p.SOP2(isa.S_AND_B32, p.quad, p.ln.wave, Imm(3))
+	p.SOP2(isa.S_LSHL_B32, p.lds, p.quad, Imm(10))
+	p.SMov(p.soff, Imm(0))
+	trips, _, _ := p.trips()
+	p.SMov(p.left, Imm(trips))
+	p.built.LoopKTiles, p.built.LoopTrips = p.Stages, trips
+	if p.Handshake == AtomicHandshake {
+		p.setupFlags()
+	}
+}
+
+// trips divides the K tiles: those of the loop's iterations, one tile per stage,
+// the tiles after it that still have a fill, and those that have none.
+func (p *specialist) trips() (trips, rest, tail int) {
+	n := p.tiles
+	if p.Handshake == BarrierHandshake {
+		tail = p.Stages - 1 // filled ahead
+		n -= tail
+	}
+	return n / p.Stages, n % p.Stages, tail
+}
+
+// fillOffsets emits what a lane fetches of each half block: the blocks of A and
+// of B are alike.
+func (p *specialist) fillOffsets() {
+	ln := p.ln
+	ln.wave = p.quad
+	p.voff = []Val{p.VGPR(1)}
+	p.fillBase(ST16x32, ln, p.stride, p.voff[0], p.t.At(0, 1), p.s.At(0, 1))
+	p.SMul(p.s.At(0, 1), p.stride, Imm(32))
+	for i := 1; i < max(2*p.groups, 8); i++ {
+		p.voff = append(p.voff, p.VGPR(1))
+		p.VAdd(p.voff[i], p.s.At(0, 1), p.voff[i-1])
+	}
+}
+
+// fillStage emits the loads of the next K tile into stage s.
+func (p *specialist) fillStage(s int) {
+	for i := range 2*p.groups + 8 {
+		p.SAdd(m0, p.lds, Imm(s*p.stage+i*pcTileBytes))
+		if i < 2*p.groups {
+			p.BufferLoadLDS(p.voff[i], p.srdA, p.soff)
+		} else {
+			p.BufferLoadLDS(p.voff[i-2*p.groups], p.srdB, p.soff)
+		}
+	}
+	p.SAdd(p.soff, p.soff, Imm(kBytes))
+}
+
+// repeat emits a loop of trips iterations over the stages and then the rest of
+// the tiles. body gets a name and the stage; it may not keep SCC. It returns the
+// instructions of the loop.
+func (p *specialist) repeat(prefix string, trips, rest int, body func(name string, stage int)) (start, end int) {
+	if trips > 0 {
+		top := p.Label()
+		p.EndCluster()
+		p.Place(top)
+		start = len(p.insts)
+		for s := range p.Stages {
+			body(fmt.Sprintf("%s%d", prefix, s), s)
+		}
+		p.SOP2(isa.S_SUB_U32, p.left, p.left, Imm(1))
+		p.SOPC(isa.S_CMP_LG_U32, p.left, Imm(0))
+		p.Branch(isa.S_CBRANCH_SCC1, top)
+		end = len(p.insts)
+	}
+	for s := range rest {
+		body(fmt.Sprintf("%srest%d", prefix, s), s)
+	}
+	return start, end
+}
+
+// produce emits the producers' side.
+func (p *specialist) produce() {
+	if p.Handshake == AtomicHandshake {
+		p.produceFlags()
+		return
+	}
+	p.Cluster("first fill", "memory")
+	ahead := p.Stages - 1
+	if ahead == 2 { // consumers fill tile 0
+		p.SMov(p.soff, Imm(kBytes))
+	}
+	p.fillStage(ahead - 1)
+	p.Wait(0, 0)
+	p.Barrier()
+	trips, rest, _ := p.trips()
+	p.repeat("p", trips, rest, func(name string, s int) {
+		p.Cluster(name, "memory")
+		p.fillStage((s + ahead) % p.Stages)
+		p.Wait(0, 0)
+		p.Barrier()
+	})
+}
+
+// firstFill emits the fill of K tile 0 by the first four consumers, while the
+// producers fill tile 1.
+func (p *specialist) firstFill() {
+	skip := p.Label()
+	p.Cluster("first fill", "memory")
+	p.SOPC(isa.S_CMP_LT_U32, p.ln.wave, Imm(8))
+	p.Branch(isa.S_CBRANCH_SCC0, skip)
+	keep := p.nextV
+	p.nextV = p.nextV - 16*4 // offsets in the accumulators, which are cleared later
+	p.fillOffsets()
+	p.nextV = keep
+	p.fillStage(0)
+	p.WaitVM(0)
+	p.Place(skip)
+}
+
+// operands places a consumer's tiles and addresses.
+func (p *specialist) operands() {
+	p.Cluster("operands", "other")
+	base := p.t.At(0, 1)
+	p.row = p.SGPR(1)
+	p.SOP2(isa.S_LSHR_B32, p.row, p.ln.wave, Imm(2))
+	p.SOP2(isa.S_SUB_U32, p.row, p.row, Imm(1))
+	p.readBase(ST16x32, p.ln, base, p.t.At(1, 1), p.broken)
+	p.addrA = p.places(p.ldsAddr(base, p.row, 2*pcTileBytes, 0))
+	p.addrB = p.places(p.ldsAddr(base, p.quad, 2*pcTileBytes, 2*p.groups*pcTileBytes))
+	p.a = p.VTile(2, 2, 4)
+	for i := range 2 {
+		p.b[i] = p.VTile(2, 2, 4)
+	}
+	for i := range 2 {
+		for j := range 2 {
+			p.c[i][j] = p.VTile(2, 2, 4)
+		}
+	}
+}
+
+// places are the addresses of the stages: offsets from the first where 16 bits
+// reach.
+func (p *specialist) places(addr Val) (pl [3]ldsPlace) {
+	for s := range p.Stages {
+		pl[s] = ldsPlace{addr, s * p.stage}
+		if s*p.stage+2*pcTileBytes > 1<<16 {
+			pl[s] = ldsPlace{p.VGPR(1), 0}
+			p.SMov(p.s.At(0, 1), Imm(s*p.stage))
+			p.VAdd(pl[s].addr, p.s.At(0, 1), addr)
+		}
+	}
+	return pl
+}
+
+// read emits the four reads of half h of a block.
+func (p *specialist) read(t RegTile, at ldsPlace, h int) {
+	for i := range 2 {
+		for k := range 2 {
+			p.DSRead(isa.DS_READ_B128, t.At(i, k), at.addr, at.off+h*pcTileBytes+(i*2+k)*1024)
+		}
+	}
+}
+
+// multiply emits the matrix instructions of half h of A with halves of B, under
+// raised priority.
+func (p *specialist) multiply(name string, h int, halves ...int) {
+	p.Cluster(name, "compute")
+	p.SetPrio(1)
+	for _, j := range halves {
+		p.mma(p.mfma, p.c[h][j], p.a, p.b[j], nil)
+	}
+	p.SetPrio(0)
+}
+
+// consume emits the consumers' side up to the last K tile.
+func (p *specialist) consume() {
+	for i := range p.c {
+		for j := range p.c[i] {
+			p.Zero(p.c[i][j])
+		}
+	}
+	trips, rest, tail := p.trips()
+	if p.Handshake == AtomicHandshake {
+		p.built.LoopStart, p.built.LoopEnd = p.repeat("", trips, rest, p.consumeFlags)
+		return
+	}
+	p.Barrier()
+	p.built.LoopStart, p.built.LoopEnd = p.repeat("", trips, rest, func(name string, s int) {
+		p.step(name, s)
+		if p.Stages == 3 {
+			p.WaitVM(0)
+		}
+		p.Barrier()
+	})
+	for i := range tail {
+		p.step(fmt.Sprintf("tail%d", i), (rest+i)%p.Stages)
+	}
+}
+
+// step emits a consumer's K tile of the barrier handshake.
+func (p *specialist) step(name string, s int) {
+	p.Cluster(name+"m0", "memory")
+	p.read(p.b[0], p.addrB[s], 0)
+	p.read(p.a, p.addrA[s], 0)
+	p.WaitLGKM(0)
+	p.multiply(name+"c0", 0, 0)
+	p.Cluster(name+"m1", "memory")
+	p.read(p.b[1], p.addrB[s], 1)
+	p.WaitLGKM(0)
+	p.multiply(name+"c1", 0, 1)
+	p.Cluster(name+"m2", "memory")
+	p.read(p.a, p.addrA[s], 1)
+	p.WaitLGKM(0)
+	p.multiply(name+"c2", 1, 0, 1)
+}
+
+// store emits the stores of a consumer.
+func (p *specialist) store() {
+	var blocks []rowBlock
+	for h := range 2 {
+		for i := range 2 {
+			blk := rowBlock{row: h*32 + i*16}
+			for j := range 2 {
+				for n := range 2 {
+					blk.acc = append(blk.acc, p.c[h][j].At(i, n))
+					blk.cols = append(blk.cols, j*32+n*16)
+				}
+			}
+			blocks = append(blocks, blk)
+		}
+	}
+	p.gemm.store(p.row, p.quad, pcRows, pcRows, 16, blocks)
+}
