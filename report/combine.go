@@ -65,6 +65,18 @@ func Combine(runs []*Run) *Run {
 		out.Parts = append(out.Parts, Part{Name: r.Kernel, KernelHash: r.KernelHash, Workgroups: r.Launch.Workgroups, WavesPerWorkgroup: r.Launch.WavesPerWorkgroup,
 			Cycles: r.Cycles, MatrixUtilization: r.MatrixUtilization, WaveInstructions: r.WaveInstructions})
 	}
+	out.Sample = nil
+	for _, r := range runs {
+		if r.Sample == nil {
+			continue
+		}
+		if out.Sample == nil {
+			out.Sample = &Sample{}
+		}
+		if s := r.Sample; s.OfWorkgroups > out.Sample.OfWorkgroups || r == runs[longest] {
+			*out.Sample = *s
+		}
+	}
 	if cycles > 0 {
 		out.Notes = append([]string{fmt.Sprintf("%d kernels in sequence: occupancy, clusters and latencies are those of %s, which takes %s of the cycles",
 			len(runs), runs[longest].Kernel, Percent(Ratio(float64(runs[longest].Cycles), float64(cycles))))}, out.Notes...)

@@ -45,6 +45,7 @@ type RunOptions struct {
 	Monitor          bool           // Akita's monitor
 	PerInstruction   bool           // report one row an instruction
 	SampleRounds     int            // simulate so many rounds of workgroups and extrapolate; 0: all
+	parts            int            // machines of this size that the launch is shared over; a sampled run of one XCD stands for all
 	Record           *RecordOptions // nil: record nothing
 	Trace            string         // trace file to write; empty: none
 	// SampledWorkgroups is how many workgroups are computed for the branches that

@@ -18,6 +18,7 @@ import (
 type ReproduceOptions struct {
 	Table   string // one of ReproduceTables
 	Quick   bool   // a sampled form that ends in two minutes
+	Rounds  int    // rounds of workgroups that are simulated of each row; 0: all
 	Machine string // machine file; the table's own machine unless given
 	Set     []string
 	Threads int
@@ -50,6 +51,12 @@ type ReproduceRow struct {
 	ClockMHz          float64 `json:"clock_mhz,omitempty"`
 	MatrixUtilization float64 `json:"matrix_utilization,omitempty"`
 	Limiter           string  `json:"limiter,omitempty"`
+	// Why says from the run's own accounting where its time went.
+	Why string `json:"why,omitempty"`
+	// Sampled is true when not every workgroup was simulated; SampleError is then
+	// the value over that of the whole run, less 1, where that is known.
+	Sampled     bool     `json:"sampled,omitempty"`
+	SampleError *float64 `json:"sample_error,omitempty"`
 }
 
 // The kinds of a ReproduceRow.
@@ -88,7 +95,22 @@ type reproducer struct {
 
 // reproducers are the published tables that can be simulated.
 var reproducers = []reproducer{
+	{"table1", "HipKittens Table 1: attention backward, pinned registers against a compiler's", rowsOf(table1)},
+	{"table2", "HipKittens Table 2: GEMM with and without producer waves", rowsOf(table2)},
+	{"table3", "HipKittens Table 3: 8-wave against 4-wave kernels", rowsOf(table3)},
 	{"table4", "HipKittens Table 4: block orders of a BF16 GEMM, by L2, LLC and throughput", reproduceTable4},
+	{"kernels", "other published figures of HipKittens' kernels: GEMM, attention, layernorm, rotary", rowsOf(kernelTargets)},
+}
+
+// rowsOf is a reproducer of a table whose rows are runs.
+func rowsOf(rows func() ([]tableRow, error)) func(ReproduceOptions) (*Reproduction, error) {
+	return func(o ReproduceOptions) (*Reproduction, error) {
+		all, err := rows()
+		if err != nil {
+			return nil, err
+		}
+		return reproduceRows(o, all)
+	}
 }
 
 // ReproduceTables are the names of the tables.
@@ -137,6 +159,11 @@ func Reproduce(w io.Writer, o ReproduceOptions, format string) error {
 	}
 	if err := writeRows(w, format, t, p.Rows); err != nil || format != "table" {
 		return err
+	}
+	for _, r := range p.Rows {
+		if r.Why != "" {
+			p.Text = append(p.Text, r.Row+": "+r.Why)
+		}
 	}
 	for _, line := range p.Text {
 		fmt.Fprintf(w, "\n%s\n", line)

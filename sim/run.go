@@ -291,7 +291,7 @@ func runTiming(o *RunOptions, r *report.Run, machine *configs.Resolved, job *wor
 	}
 	collect(r, res, m, b, law, o.PerInstruction || rec != nil)
 	if sampled {
-		extrapolate(r, res, b.Launch.NumWorkgroups(), g.Capacity())
+		extrapolate(r, res, b.Launch.NumWorkgroups(), g.Capacity(), o.parts)
 	}
 	return rec.recording(o.Record, r, res, b)
 }

@@ -27,14 +27,17 @@ func (o *RunOptions) sampled(g *xcd.GPU, workgroups int) bool {
 // extrapolate turns a stopped run's report into that of the whole launch: its
 // cycles are extrapolated, its counts stay those of the part that was
 // simulated.
-func extrapolate(r *report.Run, res *xcd.GPUResult, workgroups, round int) {
+//
+// parts is how many machines of the simulated size the launch stands for.
+func extrapolate(r *report.Run, res *xcd.GPUResult, workgroups, round, parts int) {
+	round *= max(parts, 1)
 	marks := res.Timing.Marks
 	last := marks[len(marks)-1]
 	each := last
 	if len(marks) > 1 {
 		each = last - marks[len(marks)-2]
 	}
-	left := workgroups - len(marks)*round
+	left := max(0, workgroups-len(marks)*round)
 	rounds := (left + round - 1) / round
 	r.Sample = &report.Sample{Workgroups: res.Timing.Finished, OfWorkgroups: workgroups, Rounds: len(marks), SimulatedCycles: res.Timing.Cycles, RoundCycles: each}
 	r.Cycles = last + int64(rounds)*each

@@ -11,6 +11,7 @@ import (
 type reproduceCmd struct {
 	Table   string   `arg:"" help:"Published table: ${tables}."`
 	Quick   bool     `help:"Sample: end within two minutes, with the sample's own error printed."`
+	Rounds  int      `placeholder:"N" help:"Simulate only the first N rounds of workgroups of each row and extrapolate."`
 	Machine string   `placeholder:"FILE" help:"Machine or machine file; the table's own unless given."`
 	Set     []string `sep:"none" placeholder:"KEY=VALUE" help:"Override a value of the machine; may be repeated."`
 	Threads int      `default:"${cpus}" help:"Threads that simulate; the result is the same on any number."`
@@ -19,7 +20,7 @@ type reproduceCmd struct {
 }
 
 func (c *reproduceCmd) Run(w io.Writer) error {
-	o := sim.ReproduceOptions{Table: c.Table, Quick: c.Quick, Machine: c.Machine, Set: c.Set, Threads: c.Threads, Out: c.Out}
+	o := sim.ReproduceOptions{Table: c.Table, Quick: c.Quick, Rounds: c.Rounds, Machine: c.Machine, Set: c.Set, Threads: c.Threads, Out: c.Out}
 	stop := func() {}
 	if term.IsTerminal(int(os.Stderr.Fd())) {
 		o.Progress, stop = rowProgress(os.Stderr)

@@ -1,0 +1,215 @@
+package sim
+
+import (
+	"embed"
+	"encoding/csv"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/whisker-sim/whisker/report"
+)
+
+//go:embed tables/*.csv
+var tableFiles embed.FS
+
+// published is one cell of a published table.
+type published struct {
+	table, row, device, kernel, schedule, tile, shape, metric, unit, note string
+	value                                                                 float64
+}
+
+// readPublished reads an embedded table by its column names.
+func readPublished(name string) ([]published, error) {
+	f, err := tableFiles.Open("tables/" + name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		return nil, fmt.Errorf("tables/%s: %w", name, err)
+	}
+	col := map[string]int{}
+	for i, h := range rows[0] {
+		col[h] = i
+	}
+	var out []published
+	for n, r := range rows[1:] {
+		get := func(h string) string {
+			if i, ok := col[h]; ok {
+				return r[i]
+			}
+			return ""
+		}
+		v, err := strconv.ParseFloat(get("value"), 64)
+		if err != nil {
+			return nil, fmt.Errorf("tables/%s: line %d: %w", name, n+2, err)
+		}
+		out = append(out, published{get("table"), get("row"), get("device"), get("kernel"), get("schedule"), get("tile"), get("shape"), get("metric"), get("unit"), get("note"), v})
+	}
+	return out, nil
+}
+
+// tableRow is a row of a published table and the run that stands for it.
+type tableRow struct {
+	table, label string
+	paper        float64 // 0: a form that was not published by itself
+	metric, unit string
+	kind         string
+	arch         string
+	kernel       string
+	options      map[string]string
+	cold         bool // inputs rotate: the LLC starts cold
+	note         string
+}
+
+// kv is a map of options, written as a list.
+func kv(pairs ...string) map[string]string {
+	m := map[string]string{}
+	for i := 0; i < len(pairs); i += 2 {
+		m[pairs[i]] = pairs[i+1]
+	}
+	return m
+}
+
+// with is a copy of m with further options.
+func with(m map[string]string, pairs ...string) map[string]string {
+	out := kv(pairs...)
+	for k, v := range m {
+		if _, ok := out[k]; !ok {
+			out[k] = v
+		}
+	}
+	return out
+}
+
+// run simulates the row.
+func (row *tableRow) run(o ReproduceOptions) (*report.Run, error) {
+	run := RunOptions{Kernel: row.kernel, Arch: row.arch, Machine: o.Machine, Set: o.Set, Options: row.options, Mode: "timing", Threads: o.Threads, Seed: 1,
+		ColdLLC: row.cold, SampleRounds: o.Rounds}
+	if o.Quick {
+		one, n, err := oneXCD(row.arch, o.Machine, o.Set)
+		if err != nil {
+			return nil, err
+		}
+		run.parts = n
+		run.Set = append(slices.Clone(o.Set), one...)
+		run.SampleRounds = 1
+	}
+	if o.Progress != nil {
+		run.Progress = func(done, total, cycle int64) { o.Progress(row.label, done, total, cycle) }
+	}
+	return Run(run)
+}
+
+// oneXCD are the settings that cut a machine down to one of its XCDs with that
+// XCD's share of what all of them use: LLC, HBM and power. A round of workgroups on it
+// takes about as long as one on the whole machine.
+func oneXCD(arch, machine string, set []string) (settings []string, xcds int, err error) {
+	r, err := LoadMachine(arch, machine, set)
+	if err != nil {
+		return nil, 0, err
+	}
+	m := r.Machine()
+	n := m.Chip.XCDs
+	if n == 1 {
+		return nil, 1, nil
+	}
+	share := func(v float64) string { return strconv.FormatFloat(v/float64(n), 'g', -1, 64) }
+	whole := func(v int) string { return strconv.Itoa(max(1, v/n)) }
+	return []string{
+		"chip.xcds=1", "chip.iods=1", "llc.bytes=" + whole(m.LLC.Bytes), "llc.slices=" + whole(m.LLC.Slices), "llc.gbs=" + share(m.LLC.GBs),
+		"hbm.stacks=" + whole(m.HBM.Stacks), "hbm.gbs=" + share(m.HBM.GBs), "power.board_w=" + share(m.Power.BoardW), "power.static_w=" + share(m.Power.StaticW),
+	}, n, nil
+}
+
+// reproduceRows runs a table's rows and sets them beside the published values.
+func reproduceRows(o ReproduceOptions, rows []tableRow) (*Reproduction, error) {
+	p := &Reproduction{}
+	known, err := fullRuns()
+	if err != nil {
+		return nil, err
+	}
+	for i := range rows {
+		row := &rows[i]
+		cell := ReproduceRow{Table: row.table, Row: row.label, Metric: row.metric, Kind: row.kind, Unit: row.unit, Note: row.note}
+		if row.paper != 0 {
+			cell.Paper = value(row.paper)
+		}
+		if row.kind == KindReference {
+			p.Rows = append(p.Rows, cell)
+			continue
+		}
+		r, err := row.run(o)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", row.label, err)
+		}
+		cell.fill(r)
+		if o.Quick {
+			cell.Sampled = true
+			if full, ok := known[row.table+"/"+row.label]; ok && full != 0 {
+				cell.SampleError = value(*cell.Simulated/full - 1)
+			}
+		} else {
+			cell.Sampled = r.Sample != nil
+		}
+		p.Rows = append(p.Rows, cell)
+	}
+	if o.Quick {
+		p.Text = append(p.Text, quickText(p.Rows))
+	}
+	return p, nil
+}
+
+// fill takes the row's figures from its run.
+func (c *ReproduceRow) fill(r *report.Run) {
+	switch c.Metric {
+	case "time":
+		c.Simulated = value(r.TimeUS / 1000)
+	default:
+		c.Simulated = value(r.TFLOPS)
+	}
+	c.Cycles, c.ClockMHz, c.MatrixUtilization = r.Cycles, r.ClockMHz, r.MatrixUtilization
+	c.Limiter = Limiter(r)
+	c.Why = Why(r)
+}
+
+// fullRuns are the values that whole runs gave, by table and row: what a sample
+// is held against.
+func fullRuns() (map[string]float64, error) {
+	f, err := tableFiles.Open("tables/quick.csv")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		return nil, fmt.Errorf("tables/quick.csv: %w", err)
+	}
+	out := map[string]float64{}
+	for _, r := range rows[1:] {
+		v, err := strconv.ParseFloat(r[2], 64)
+		if err != nil {
+			return nil, fmt.Errorf("tables/quick.csv: %s: %w", r[1], err)
+		}
+		out[r[0]+"/"+r[1]] = v
+	}
+	return out, nil
+}
+
+// quickText says how good the sample is.
+func quickText(rows []ReproduceRow) string {
+	var parts []string
+	for _, r := range rows {
+		if r.SampleError != nil {
+			parts = append(parts, fmt.Sprintf("%s %+.1f %%", r.Row, 100**r.SampleError))
+		}
+	}
+	s := "sampled: one XCD with its share of LLC, HBM and power ran one round of workgroups of each row"
+	if len(parts) > 0 {
+		s += "; against the whole run: " + strings.Join(parts, ", ")
+	}
+	return s
+}
