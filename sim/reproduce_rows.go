@@ -61,7 +61,6 @@ type tableRow struct {
 	arch         string
 	kernel       string
 	options      map[string]string
-	cold         bool // inputs rotate: the LLC starts cold
 	note         string
 }
 
@@ -88,7 +87,7 @@ func with(m map[string]string, pairs ...string) map[string]string {
 // run simulates the row.
 func (row *tableRow) run(o ReproduceOptions) (*report.Run, error) {
 	run := RunOptions{Kernel: row.kernel, Arch: row.arch, Machine: o.Machine, Set: o.Set, Options: row.options, Mode: "timing", Threads: o.Threads, Seed: 1,
-		ColdLLC: row.cold, SampleRounds: o.Rounds}
+		SampleRounds: o.Rounds}
 	if o.Quick {
 		one, n, err := oneXCD(row.arch, o.Machine, o.Set)
 		if err != nil {

@@ -95,19 +95,18 @@ func table3() ([]tableRow, error) {
 	for _, f := range []struct {
 		name, kernel, kind, note string
 		options                  map[string]string
-		cold                     bool
 	}{
-		{"FP8 8-wave", "gemm", KindCalibrated, "the clock law's 8-bit energy was fitted on this row", with(fp8, "schedule", "pingpong8"), true},
-		{"FP8 4-wave", "gemm", KindPredicted, "", with(fp8, "schedule", "interleave4"), true},
-		{"MHA bwd 8-wave", "attention-backward", KindPredicted, "", with(bwd, "schedule", "pingpong8"), false},
-		{"MHA bwd 4-wave", "attention-backward", KindPredicted, "", with(bwd, "schedule", "interleave4", "registers", "pinned"), false},
+		{"FP8 8-wave", "gemm", KindCalibrated, "the clock law's 8-bit energy was fitted on this row", with(fp8, "schedule", "pingpong8")},
+		{"FP8 4-wave", "gemm", KindPredicted, "", with(fp8, "schedule", "interleave4")},
+		{"MHA bwd 8-wave", "attention-backward", KindPredicted, "", with(bwd, "schedule", "pingpong8")},
+		{"MHA bwd 4-wave", "attention-backward", KindPredicted, "", with(bwd, "schedule", "interleave4", "registers", "pinned")},
 	} {
 		v, err := paperValue("paper.csv", "3", f.name, "", "")
 		if err != nil {
 			return nil, err
 		}
 		rows = append(rows, tableRow{table: "3", label: f.name, paper: v, metric: "throughput", unit: "TFLOPS", kind: f.kind, arch: "mi355x", kernel: f.kernel,
-			options: f.options, cold: f.cold, note: f.note})
+			options: f.options, note: f.note})
 	}
 	return rows, nil
 }
@@ -130,7 +129,7 @@ func kernelTargets() ([]tableRow, error) {
 			row.kernel = "gemm"
 			row.options = kv("m", fmt.Sprint(m), "n", fmt.Sprint(n), "k", fmt.Sprint(k), "schedule", p.schedule, "dtype", "bf16")
 			if p.value > 2000 {
-				row.options["dtype"], row.cold = "fp8", true
+				row.options["dtype"] = "fp8"
 			}
 			if m == 8192 && row.options["dtype"] == "bf16" {
 				row.kind, row.note = KindCalibrated, "the clock law's 16-bit energy of this machine was fitted on this row"
