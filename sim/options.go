@@ -51,6 +51,7 @@ type RunOptions struct {
 	// SampledWorkgroups is how many workgroups are computed for the branches that
 	// depend on data; 0: the default.
 	SampledWorkgroups int
+	decisions         map[int]decided // recorded so far, by kernel of the job
 
 	// Progress, when set, is called now and then with the work that is done, all
 	// the work, both in one unit, and the simulated cycle.

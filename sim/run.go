@@ -128,7 +128,11 @@ func pilot(o *RunOptions, machine *configs.Resolved, job *workloads.Job, law clo
 	if expectedInsts(longest) < pilotWorth {
 		return 0, nil
 	}
-	opts := xcd.GPUOptions{Threads: o.Threads, ColdLLC: o.ColdLLC, Warm: warmRanges(longest), StopAt: pilotCycles}
+	known, err := o.decide(m, job, longest)
+	if err != nil {
+		return 0, err
+	}
+	opts := xcd.GPUOptions{Decisions: known.d, Threads: o.Threads, ColdLLC: o.ColdLLC, Warm: warmRanges(longest), StopAt: pilotCycles}
 	o.replay.attach(&opts, nil, longest)
 	g, err := xcd.NewGPU(m, law.mhz, longest.Launch, opts)
 	if err != nil {
@@ -263,11 +267,14 @@ func runTiming(o *RunOptions, r *report.Run, machine *configs.Resolved, job *wor
 		Full: o.Mode == "full", LoopStart: b.LoopStart, LoopEnd: b.LoopEnd,
 		Threads: o.Threads, ColdLLC: o.ColdLLC, Warm: warmRanges(b), Monitor: o.Monitor, Progress: o.Progress, Expected: expectedInsts(b),
 	}
-	if o.replay != nil {
-		o.replay.attach(&opts, r, b)
-	} else if opts.Decisions, err = decide(o, r, m, job, b); err != nil {
+	known, err := o.decide(m, job, b)
+	if err != nil {
 		return err
 	}
+	if opts.Decisions = known.d; known.note != "" {
+		r.Notes = append(r.Notes, known.note)
+	}
+	o.replay.attach(&opts, r, b)
 	rec.attach(&opts, stop)
 	o.tracing.attach(&opts, b.Launch, stop)
 	g, err := xcd.NewGPU(m, law.mhz, b.Launch, opts)
