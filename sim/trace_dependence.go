@@ -62,6 +62,9 @@ func (d *depender) look(i int) {
 // spins reports whether the branch at the end of a loop depends on what the
 // loop loads from memory that the kernel writes.
 func (d *depender) spins(from, to int) bool {
+	if !d.reaches(from, to) {
+		return false // code out of line that goes back to where it came from
+	}
 	if d.k.Insts[to].Op == isa.S_BRANCH {
 		// The loop is left by a branch inside.
 		for i := from; i < to; i++ {
@@ -72,6 +75,33 @@ func (d *depender) spins(from, to int) bool {
 		return false
 	}
 	return d.fromLoad(from, to)
+}
+
+// reaches reports whether control gets from one instruction to a later one without
+// leaving the stretch between them.
+func (d *depender) reaches(from, to int) bool {
+	seen := make([]bool, to-from+1)
+	next := []int{from}
+	visit := func(i int) {
+		if i >= from && i <= to && !seen[i-from] {
+			seen[i-from] = true
+			next = append(next, i)
+		}
+	}
+	for len(next) > 0 {
+		i := next[len(next)-1]
+		next = next[:len(next)-1]
+		if i == to {
+			return true
+		}
+		if op := d.k.Insts[i].Op; op != isa.S_BRANCH && op != isa.S_ENDPGM {
+			visit(i + 1)
+		}
+		if t := int(d.k.Insts[i].Target); d.cls[i].Unit == isa.UnitBranch && t >= 0 {
+			visit(t)
+		}
+	}
+	return false
 }
 
 // fromLoad follows the condition of the branch at instruction to back to loads.
