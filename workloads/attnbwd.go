@@ -59,8 +59,9 @@ func (s *bwdSpec) flops() float64 {
 type bwdMain struct {
 	*Builder
 	*bwdSpec
-	nw int // waves
-	kv int // KV rows of a wave
+	nw   int  // waves
+	wide bool // a lane has L and delta of four rows
+	kv   int  // KV rows of a wave
 
 	ln                 lanes
 	t                  Val // VGPR pair
@@ -114,13 +115,13 @@ const (
 func (m *bwdMain) ldsUsed() int { return ldsL + m.nw*1024 }
 
 // newBwd emits the arguments, descriptors and addresses.
-func newBwd(s *bwdSpec, nw int) *bwdMain {
+func newBwd(s *bwdSpec, nw int, virtual bool) *bwdMain {
 	b := NewBuilder(s.cpu, 1, 5) // v0 work-item, s[0:1] arguments, s2..s4 workgroup
 	b.states.init()
-	if nw == 8 {
+	if virtual {
 		b.Virtual()
 	}
-	m := &bwdMain{Builder: b, bwdSpec: s, nw: nw, kv: bwdKV / nw, tok: map[string]int{}}
+	m := &bwdMain{Builder: b, bwdSpec: s, wide: virtual, nw: nw, kv: bwdKV / nw, tok: map[string]int{}}
 	b.Cluster("setup", "other")
 	m.descriptors()
 	m.addresses()
@@ -216,11 +217,11 @@ func (m *bwdMain) addresses() {
 	b.VAdd(m.qRow, Imm(ldsQ), m.qRow)
 	m.colAddress()
 	m.exchangeAddresses()
-	// L and delta: lane k of a row of 16 has row 4*(lane/16) + k%4; with 8 waves
-	// a lane reads all four.
+	// L and delta: lane k of a row of 16 has row 4*(lane/16) + k%4; in wide
+	// form a lane reads all four.
 	b.VShr(m.lAddr, lane, 4)
 	b.VShl(m.lAddr, m.lAddr, 2)
-	if m.nw == 4 {
+	if !m.wide {
 		b.VAnd(t, Imm(3), lane)
 		b.VAdd(m.lAddr, t, m.lAddr)
 	}
@@ -392,7 +393,7 @@ func (b *Builder) launch(name string, waves int, grid [3]int, mem *isa.Memory, a
 	if err != nil {
 		return nil, err
 	}
-	k := &isa.Kernel{Name: name + "_" + b.cpu.String(), CPU: b.cpu, Insts: insts, VGPRs: b.nextV, AGPRs: b.nextA, SGPRs: b.nextS, LDSBytes: lds,
+	k := &isa.Kernel{Name: name + "_" + b.cpu.String(), CPU: b.cpu, Insts: insts, VGPRs: b.nextV, AGPRs: b.nextA, SGPRs: b.nextS, LDSBytes: lds, ScratchBytes: b.scratch,
 		Workgroup: [3]int{waves * isa.Lanes, 1, 1}, KernargBytes: 8 * len(args),
 		ABI: isa.ABI{KernargPtr: true, UserSGPRs: 2, WorkgroupID: [3]bool{true, true, true}}}
 	bt := &Built{CPU: b.cpu, Launch: &isa.Launch{Kernel: k, Workgroups: grid, Memory: mem}, Waves: waves, Clusters: b.clusters, Dropped: -1}

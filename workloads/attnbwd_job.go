@@ -107,20 +107,30 @@ func buildBwd(r Request) (*Job, error) {
 // bwdMainKernel builds the form that s asks for.
 func bwdMainKernel(s *bwdSpec, d *bwdData) (*Built, error) {
 	args := []uint64{d.q, d.k, d.v, d.do, d.l, d.delta, d.acc, d.dk, d.dv}
-	if s.schedule == PingPong8 {
-		m := newBwd(s, 8)
+	var m *bwdMain
+	var at []int
+	var err error
+	switch {
+	case s.schedule == PingPong8:
+		m = newBwd(s, 8, true)
 		newBwd8(m).build()
 		m.SOPP(isa.S_ENDPGM, 0)
-		at, err := m.allocate(256) // two waves a SIMD
-		if err != nil {
-			return nil, err
-		}
-		m.loopStart, m.loopEnd = at[m.loopStart], at[m.loopEnd]
+		at, err = m.allocate(256) // two waves a SIMD
+	case s.registers == Compiler:
+		m = newBwd(s, 4, true)
+		newBwdTiles(m).build()
+		m.SOPP(isa.S_ENDPGM, 0)
+		at, err = m.compile(m.loopStart, m.loopEnd)
+	default:
+		m = newBwd(s, 4, false)
+		newBwd4(m).build()
+		m.SOPP(isa.S_ENDPGM, 0)
 		return m.finish(d.mem, args)
 	}
-	m := newBwd(s, 4)
-	newBwd4(m).build()
-	m.SOPP(isa.S_ENDPGM, 0)
+	if err != nil {
+		return nil, err
+	}
+	m.loopStart, m.loopEnd = at[m.loopStart], at[m.loopEnd]
 	return m.finish(d.mem, args)
 }
 

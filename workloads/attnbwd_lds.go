@@ -161,10 +161,18 @@ func (m *bwdMain) nextDiagonal() {
 // the 16 queries of slice s, four registers each. Where the whole slice lies
 // past the wave's keys it is jumped over.
 func (m *bwdMain) mask(x Val, s, tiles int) {
+	var all []Val
+	for t := range tiles {
+		all = append(all, x.At(4*t, 4))
+	}
+	m.maskTiles(all, s)
+}
+
+func (m *bwdMain) maskTiles(x []Val, s int) {
 	skip := m.Label()
 	m.SOPC(isa.S_CMP_GT_I32, m.qd, Imm(m.kv-2-16*s))
 	m.Branch(isa.S_CBRANCH_SCC1, skip)
-	for t := range tiles {
+	for t := range x {
 		for r := range 4 {
 			m.SAdd(m.s.At(r, 1), m.qd, Imm(16*(s-t)+r))
 		}
@@ -172,7 +180,7 @@ func (m *bwdMain) mask(x Val, s, tiles int) {
 			m.Compare(isa.V_CMP_GE_I32, m.masks[r], m.s.At(r, 1), m.diag)
 		}
 		for r := range 4 {
-			m.Select(x.At(t*4+r, 1), m.negInf, x.At(t*4+r, 1), m.masks[r])
+			m.Select(x[t].At(r, 1), m.negInf, x[t].At(r, 1), m.masks[r])
 		}
 	}
 	m.Place(skip)

@@ -359,42 +359,65 @@ func (p *bwd4) epilogue() {
 // storeGrad stores a wave's accumulators of dV or dK, 2 bytes a lane; tmp are
 // free VGPRs.
 func (m *bwdMain) storeGrad(srd, acc, tmp Val, scale bool) {
-	b, voff, t, soff := m.Builder, m.t.At(0, 1), m.t.At(1, 1), m.s.At(0, 1)
-	// Register r of a 32x32 tile is row 8*(r/4) + 4*(lane/32) + r%4 of column
-	// lane%32.
-	b.SMov(m.s.At(1, 1), Imm(m.kvStride()))
-	b.VShr(voff, m.ln.lane, 5)
-	b.VShl(voff, voff, 2)
-	b.SMul(soff, m.ln.wave, Imm(m.kv))
-	b.VAdd(voff, soff, voff)
-	b.VMul(voff, voff, m.s.At(1, 1))
-	b.VAnd(t, Imm(31), m.ln.lane)
-	b.VShl(t, t, 1)
-	b.VAdd(voff, t, voff)
+	m.storeBase()
 	n := 0
 	for i := range m.kv / 32 {
 		for r := 0; r < 16; r += 2 {
-			row := 32*i + 8*(r/4) + r%4
-			b.SMov(soff, Imm(row*m.kvStride()))
-			b.SMov(m.s.At(1, 1), Imm((row+1)*m.kvStride()))
+			m.storeRows(32*i + 8*(r/4) + r%4)
 			for j := range 4 {
-				x := acc.At((i*4+j)*16+r, 2)
 				v := tmp.At(n%16*2, 2)
 				n++
-				if x.Reg.IsAGPR() {
-					b.AccRead(v.At(0, 1), x.At(0, 1))
-					b.AccRead(v.At(1, 1), x.At(1, 1))
-					x = v
-				}
-				if scale {
-					b.VOP2(isa.V_MUL_F32, v.At(0, 1), m.rs, x.At(0, 1))
-					b.VOP2(isa.V_MUL_F32, v.At(1, 1), m.rs, x.At(1, 1))
-					x = v
-				}
-				b.VOP3(isa.V_CVT_PK_BF16_F32, v.At(0, 1), x.At(0, 1), x.At(1, 1))
-				b.BufferOp(isa.BUFFER_STORE_SHORT, v.At(0, 1), voff, srd, soff, j*64, true)
-				b.BufferOp(isa.BUFFER_STORE_SHORT_D16_HI, v.At(0, 1), voff, srd, m.s.At(1, 1), j*64, true)
+				m.storePair(srd, acc.At((i*4+j)*16+r, 2), v, j, scale)
 			}
 		}
 	}
+}
+
+// storeTile stores accumulator tile i of a wave.
+func (m *bwdMain) storeTile(srd, acc Val, i int, scale bool) {
+	if i == 0 {
+		m.storeBase()
+	}
+	for r := 0; r < 16; r += 2 {
+		m.storeRows(32*(i/4) + 8*(r/4) + r%4)
+		m.storePair(srd, acc.At(r, 2), m.VGPR(2), i%4, scale)
+	}
+}
+
+// storeBase emits a lane's offset in the wave's rows of dV and dK: register r of
+// a 32x32 tile is row 8*(r/4) + 4*(lane/32) + r%4 of column lane%32.
+func (m *bwdMain) storeBase() {
+	b, voff, t, s0, s1 := m.Builder, m.t.At(0, 1), m.t.At(1, 1), m.s.At(0, 1), m.s.At(1, 1)
+	b.SMov(s1, Imm(m.kvStride()))
+	b.VShr(voff, m.ln.lane, 5)
+	b.VShl(voff, voff, 2)
+	b.SMul(s0, m.ln.wave, Imm(m.kv))
+	b.VAdd(voff, s0, voff)
+	b.VMul(voff, voff, s1)
+	b.VAnd(t, Imm(31), m.ln.lane)
+	b.VShl(t, t, 1)
+	b.VAdd(voff, t, voff)
+}
+
+// storeRows emits the scalar offsets of row and of the next one.
+func (m *bwdMain) storeRows(row int) {
+	m.SMov(m.s.At(0, 1), Imm(row*m.kvStride()))
+	m.SMov(m.s.At(1, 1), Imm((row+1)*m.kvStride()))
+}
+
+// storePair stores two rows of column tile j.
+func (m *bwdMain) storePair(srd, x, v Val, j int, scale bool) {
+	if x.Reg.IsAGPR() {
+		m.AccRead(v.At(0, 1), x.At(0, 1))
+		m.AccRead(v.At(1, 1), x.At(1, 1))
+		x = v
+	}
+	if scale {
+		m.VOP2(isa.V_MUL_F32, v.At(0, 1), m.rs, x.At(0, 1))
+		m.VOP2(isa.V_MUL_F32, v.At(1, 1), m.rs, x.At(1, 1))
+		x = v
+	}
+	m.VOP3(isa.V_CVT_PK_BF16_F32, v.At(0, 1), x.At(0, 1), x.At(1, 1))
+	m.BufferOp(isa.BUFFER_STORE_SHORT, v.At(0, 1), m.t.At(0, 1), srd, m.s.At(0, 1), j*64, true)
+	m.BufferOp(isa.BUFFER_STORE_SHORT_D16_HI, v.At(0, 1), m.t.At(0, 1), srd, m.s.At(1, 1), j*64, true)
 }

@@ -59,6 +59,7 @@ type Builder struct {
 	states   waitStates
 	virtual  bool    // VGPR hands out virtual registers
 	tuples   []tuple // the virtual ones, in order
+	scratch  int     // bytes of private memory per lane
 }
 
 // NewBuilder starts a kernel for cpu with the first free registers after the

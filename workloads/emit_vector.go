@@ -70,3 +70,8 @@ func f32Imm(x float64) Val {
 }
 
 func appendPtr(b []byte, p uint64) []byte { return binary.LittleEndian.AppendUint64(b, p) }
+
+// AccWrite emits the copy of a VGPR to an accumulation register.
+func (b *Builder) AccWrite(a, s Val) {
+	b.Emit(isa.Inst{Op: isa.V_ACCVGPR_WRITE_B32, Enc: isa.MAI, Dst: a.Operand, Src: [4]isa.Operand{s.Operand}})
+}

@@ -182,9 +182,29 @@ func (b *Builder) intervals() []interval {
 	return all
 }
 
+// again emits instruction i of b unchanged.
+func (nb *Builder) again(b *Builder, i int, in isa.Inst) {
+	if l, ok := b.branches[i]; ok {
+		nb.Branch(in.Op, l)
+		return
+	}
+	nb.Emit(in)
+}
+
+// full is a failed allocation: what found no place, and where.
+type full struct {
+	budget int
+	interval
+	all []interval
+}
+
+func (f *full) Error() string {
+	return fmt.Sprintf("workloads: %d VGPRs do not hold the kernel's values: no %d registers are free at instruction %d", f.budget, f.n, f.start)
+}
+
 // allocate gives every virtual tuple real VGPRs below budget and inserts wait
 // states. Tuples of more than one register start at an even one. at maps old
-// instruction indices to new ones.
+// instruction indices to new ones. It fails with a *full.
 func (b *Builder) allocate(budget int) (at []int, err error) {
 	b.EndCluster()
 	home := map[isa.Reg]isa.Reg{}
@@ -196,10 +216,11 @@ func (b *Builder) allocate(budget int) (at []int, err error) {
 		}
 	}
 	top := b.nextV
-	for _, v := range b.intervals() {
+	all := b.intervals()
+	for _, v := range all {
 		r := freeRun(busy[:budget], v)
 		if r < 0 {
-			return nil, fmt.Errorf("workloads: %d VGPRs do not hold the kernel's values: none of %d registers is free at instruction %d", budget, v.n, v.start)
+			return nil, &full{budget, v, all}
 		}
 		for k := range v.n {
 			home[v.first+isa.Reg(k)] = isa.V(r + k)
@@ -207,12 +228,12 @@ func (b *Builder) allocate(budget int) (at []int, err error) {
 		}
 		top = max(top, r+v.n)
 	}
-	nb, at := b.replay(func(nb *Builder, _ int, in isa.Inst) {
+	nb, at := b.replay(true, func(nb *Builder, i int, in isa.Inst) {
 		in.Dst = place(in.Dst, home)
 		for k := range in.Src {
 			in.Src[k] = place(in.Src[k], home)
 		}
-		nb.Emit(in)
+		nb.again(b, i, in)
 	})
 	nb.nextV = top
 	*b = *nb
@@ -244,13 +265,18 @@ func place(o isa.Operand, home map[isa.Reg]isa.Reg) isa.Operand {
 	return o
 }
 
-// replay emits the code again into a new builder that inserts wait states, with
-// f in place of every instruction but branches and s_nop. at has the new index
-// of every old one, and of the end.
-func (b *Builder) replay(f func(nb *Builder, i int, in isa.Inst)) (nb *Builder, at []int) {
+// replay emits the code again into a new builder, with f in place of every
+// instruction but s_nop. final says that registers are real now and wait states
+// are to be inserted. at has the new index of every old instruction, and of the
+// end.
+func (b *Builder) replay(final bool, f func(nb *Builder, i int, in isa.Inst)) (nb *Builder, at []int) {
 	nb = NewBuilder(b.cpu, b.nextV, b.nextS)
 	nb.nextA = b.nextA
-	nb.states.init()
+	if final {
+		nb.states.init()
+	} else {
+		nb.virtual, nb.tuples = true, slices.Clone(b.tuples)
+	}
 	nb.labels = make([]int, len(b.labels))
 	at = make([]int, len(b.insts)+1)
 	here := func(i int) {
@@ -263,9 +289,7 @@ func (b *Builder) replay(f func(nb *Builder, i int, in isa.Inst)) (nb *Builder, 
 	}
 	for i, in := range b.insts {
 		here(i)
-		if l, ok := b.branches[i]; ok {
-			nb.Branch(in.Op, l)
-		} else if in.Op != isa.S_NOP {
+		if in.Op != isa.S_NOP {
 			f(nb, i, in)
 		}
 	}
@@ -273,6 +297,7 @@ func (b *Builder) replay(f func(nb *Builder, i int, in isa.Inst)) (nb *Builder, 
 	for _, c := range b.clusters {
 		nb.clusters = append(nb.clusters, Cluster{c.Name, c.Kind, at[c.Start], at[c.End]})
 	}
+	nb.scratch = b.scratch
 	nb.waits, nb.dropWait, nb.dropped = b.waits, b.dropWait, b.dropped
 	return nb, at
 }
