@@ -164,6 +164,9 @@ func (c *CU) vmemAccess(w *wave, u *uop, op *cache.MemOp) (moved uint64, ok bool
 		return 0, c.playLines(w, op)
 	}
 	in := &c.prog.Kernel.Insts[w.pc]
+	if in.Flags&isa.SegScratch != 0 {
+		return c.scratchAccess(w, u, in, op)
+	}
 	var m *memCache
 	if u.memIdx >= 0 {
 		m = &w.mem[u.memIdx]

@@ -108,6 +108,8 @@ type Program struct {
 	table              *lds.Table
 	dirty              dirtyRanges
 	masked             bool // EXEC changes
+
+	scratchBase, scratchWave uint64 // private memory: its start, and the bytes of a wave
 }
 
 // ProgramOptions chooses how a launch is prepared.
@@ -165,6 +167,7 @@ func NewProgram(s *Spec, l *isa.Launch, o ProgramOptions) (*Program, error) {
 	p.Kernarg = l.Memory.Alloc("kernarg", uint64(max(len(l.Kernarg), 16)))
 	l.Memory.Write(p.Kernarg, l.Kernarg)
 	last := k.Insts[len(k.Insts)-1]
+	p.allocScratch(s)
 	p.Code = l.Memory.Alloc("code", uint64(last.PC)+uint64(last.Size))
 	return p, nil
 }

@@ -88,6 +88,11 @@ func buildBwd(r Request) (*Job, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.registers == Compiler {
+		if err := compilerRegisters(main); err != nil {
+			return nil, err
+		}
+	}
 	j := &Job{Kernel: bwdName, DType: "bf16", Kernels: []*Built{prep, main, shuffle}, FLOPs: s.flops(), Limit: s.limit(),
 		Values:     int64(s.batch) * int64(s.seq) * bwdDim * int64(s.heads+2*s.kvHeads),
 		FillInputs: d.fill, Verify: d.verify,
@@ -116,7 +121,7 @@ func bwdMainKernel(s *bwdSpec, d *bwdData) (*Built, error) {
 		newBwd8(m).build()
 		m.SOPP(isa.S_ENDPGM, 0)
 		at, err = m.allocate(256) // two waves a SIMD
-	case s.registers == Compiler:
+	case s.schedule == "tiles4":
 		m = newBwd(s, 4, true)
 		newBwdTiles(m).build()
 		m.SOPP(isa.S_ENDPGM, 0)

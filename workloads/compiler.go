@@ -113,6 +113,12 @@ func (b *Builder) copyResults() (*Builder, []int, error) {
 	var err error
 	nb, at := b.replay(false, func(nb *Builder, i int, in isa.Inst) {
 		matrix := b.isMatrix(&in)
+		if in.Op == isa.V_MOV_B32 && isVirtual(in.Dst) && acc[of[in.Dst.Reg-virtual0]] {
+			in.Op, in.Enc = isa.V_ACCVGPR_WRITE_B32, isa.MAI
+		}
+		if matrix && in.Src[2] != in.Dst { // a new result
+			delete(moved, of[in.Dst.Reg-virtual0])
+		}
 		fix := func(o *isa.Operand) {
 			if !isVirtual(*o) || !acc[of[o.Reg-virtual0]] {
 				return
@@ -129,6 +135,9 @@ func (b *Builder) copyResults() (*Builder, []int, error) {
 			o.Reg = v.Reg + o.Reg - b.tuples[t].first
 		}
 		for k := range in.Src {
+			if in.Op == isa.V_ACCVGPR_READ_B32 {
+				continue
+			}
 			if !matrix || k != 2 {
 				fix(&in.Src[k])
 			} else if isVirtual(in.Src[k]) {
@@ -137,7 +146,7 @@ func (b *Builder) copyResults() (*Builder, []int, error) {
 				}
 			}
 		}
-		if !matrix {
+		if !matrix && in.Op != isa.V_ACCVGPR_WRITE_B32 {
 			fix(&in.Dst)
 		}
 		nb.again(b, i, in)
@@ -539,4 +548,44 @@ func (b *Builder) scratchOp(v Val, at int, store bool) {
 		in.Op, in.Dst, in.Src[3] = ops[1], isa.Operand{}, v.Operand
 	}
 	b.Emit(in)
+}
+
+// fitsCompiler reports whether a compiler could have chosen a kernel's
+// registers: accumulation registers are only C and D of matrix instructions and
+// sides of copies.
+func fitsCompiler(k *isa.Kernel) bool {
+	for i := range k.Insts {
+		in := &k.Insts[i]
+		matrix := isa.Classify(k.CPU, in).Unit == isa.UnitMFMA
+		for s, o := range in.Src {
+			if o.Present() && o.Reg.IsAGPR() && !(matrix && s == 2) && in.Op != isa.V_ACCVGPR_READ_B32 && in.Op != isa.V_ACCVGPR_MOV_B32 {
+				return false
+			}
+		}
+		if o := in.Dst; o.Present() && o.Reg.IsAGPR() && !matrix && in.Op != isa.V_ACCVGPR_WRITE_B32 && in.Op != isa.V_ACCVGPR_MOV_B32 {
+			return false
+		}
+	}
+	return true
+}
+
+// compilerRegisters gives a kernel the registers that a compiler would, if its
+// own are not such.
+func compilerRegisters(bt *Built) error {
+	k := bt.Launch.Kernel
+	if fitsCompiler(k) {
+		return nil
+	}
+	b := lifted(k, bt.Clusters)
+	at, err := b.compile(bt.LoopStart, bt.LoopEnd)
+	if err != nil {
+		return fmt.Errorf("%s: %w", k.Name, err)
+	}
+	if k.Insts, err = b.Finish(); err != nil {
+		return fmt.Errorf("%s: %w", k.Name, err)
+	}
+	k.Name += "_compiler"
+	k.VGPRs, k.AGPRs, k.SGPRs, k.ScratchBytes = b.nextV, b.nextA, b.nextS, b.scratch
+	bt.Clusters, bt.LoopStart, bt.LoopEnd = b.clusters, at[bt.LoopStart], at[bt.LoopEnd]
+	return nil
 }
