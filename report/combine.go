@@ -115,6 +115,7 @@ func amounts() []func(*Run) *int64 {
 		func(r *Run) *int64 { return &r.HBM.Writes }, func(r *Run) *int64 { return &r.HBM.RowHits },
 		func(r *Run) *int64 { return &r.HBM.RowMisses }, func(r *Run) *int64 { return &r.HBM.Bytes },
 	}
+	all = append(all, registerAmounts()...)
 	for _, level := range []func(*Run) *Cache{func(r *Run) *Cache { return &r.L2 }, func(r *Run) *Cache { return &r.LLC }} {
 		for _, of := range []func(*Cache) *int64{
 			func(c *Cache) *int64 { return &c.Requests }, func(c *Cache) *int64 { return &c.Reads }, func(c *Cache) *int64 { return &c.Writes },

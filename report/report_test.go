@@ -162,7 +162,7 @@ func TestKeysMatchJSON(t *testing.T) {
 	}
 	for path := range written {
 		switch path {
-		case "machine", "options", "launch", "clock", "occupancy", "lds", "tcp", "l2", "fabric", "llc", "hbm", "lds.latency",
+		case "machine", "options", "launch", "clock", "occupancy", "registers", "lds", "tcp", "l2", "fabric", "llc", "hbm", "lds.latency",
 			"power", "power.energy", "sample", "tcp.latency", "l2.latency", "llc.latency", "hbm.latency", "verify", "host":
 		default:
 			t.Errorf("written key %s is not documented", path)

@@ -38,6 +38,7 @@ type Run struct {
 	Issued           Counts    `json:"issued" unit:"wave-cycles" doc:"wave-cycles in which an instruction issued, by class"`
 	Stalls           Counts    `json:"stalls" unit:"wave-cycles" doc:"wave-cycles in which nothing issued, by reason"`
 	Occupancy        Occupancy `json:"occupancy"`
+	Registers        Registers `json:"registers"`
 
 	LDS    LDS    `json:"lds"`
 	TCP    TCP    `json:"tcp"`

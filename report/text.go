@@ -13,7 +13,7 @@ import (
 func WriteText(w io.Writer, r *Run) error {
 	var b strings.Builder
 	for _, section := range []func(*strings.Builder, *Run) error{
-		writeTitle, writeLight, writeTime, writeWaveCycles, writeClusters, writeMemory, writeLDS,
+		writeTitle, writeLight, writeTime, writeWaveCycles, writeRegisters, writeClusters, writeMemory, writeLDS,
 		writeInstructions, writeFoot,
 	} {
 		if err := section(&b, r); err != nil {

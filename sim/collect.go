@@ -144,6 +144,7 @@ func collect(r *report.Run, res *xcd.GPUResult, m *configs.Machine, b *workloads
 	collectHBM(r, mem, m, us, 1000/law.mhz)
 	r.Drift = drift(res.Drift, float64(b.LoopKTiles))
 	collectCounters(r, res)
+	collectRegisters(&r.Registers, res.CU.Inst, b.Launch.Kernel)
 	r.Clusters = clusters(res, b, m)
 	if perInst {
 		r.Instructions = instructions(res, b.Launch.Kernel)

@@ -63,7 +63,7 @@ func bwdOptions() []Option {
 		{"dim", "128", "128", "elements of a row"},
 		{"causal", "false", "true, false", "keys after the query are masked"},
 		{"schedule", Interleave4, Interleave4 + ", " + PingPong8, "4 waves with memory operations among the matrix instructions, or 8 waves in two groups"},
-		{"registers", Pinned, Pinned + ", " + Compiler, "as the kernel states them, or as a compiler that cannot feed AGPRs to matrix instructions"},
+		registersOption,
 		{"seed", "0", "", "of the N(0,1) inputs"},
 	}
 }
@@ -87,11 +87,6 @@ func buildBwd(r Request) (*Job, error) {
 	shuffle, err := bwdShuffle(s, d.mem, d.acc, d.dq)
 	if err != nil {
 		return nil, err
-	}
-	if s.registers == Compiler {
-		if err := compilerRegisters(main); err != nil {
-			return nil, err
-		}
 	}
 	j := &Job{Kernel: bwdName, DType: "bf16", Kernels: []*Built{prep, main, shuffle}, FLOPs: s.flops(), Limit: s.limit(),
 		Values:     int64(s.batch) * int64(s.seq) * bwdDim * int64(s.heads+2*s.kvHeads),
@@ -121,11 +116,6 @@ func bwdMainKernel(s *bwdSpec, d *bwdData) (*Built, error) {
 		newBwd8(m).build()
 		m.SOPP(isa.S_ENDPGM, 0)
 		at, err = m.allocate(256) // two waves a SIMD
-	case s.schedule == "tiles4":
-		m = newBwd(s, 4, true)
-		newBwdTiles(m).build()
-		m.SOPP(isa.S_ENDPGM, 0)
-		at, err = m.compile(m.loopStart, m.loopEnd)
 	default:
 		m = newBwd(s, 4, false)
 		newBwd4(m).build()
@@ -151,12 +141,18 @@ func bwdForms() []Info {
 	var all []Info
 	for _, f := range []struct{ schedule, registers, summary string }{
 		{Interleave4, Pinned, "4 waves, AGPRs as inputs of the matrix instructions"},
+		{Interleave4, Compiler, "4 waves, registers as a compiler chooses them"},
 		{PingPong8, Pinned, "8 waves in two groups that take turns at the matrix pipe and at memory"},
 	} {
 		s := &bwdSpec{cpu: isa.GFX950, batch: 1, heads: 1, kvHeads: 1, seq: bwdKV, schedule: f.schedule, registers: f.registers}
 		b, err := bwdMainKernel(s, newBwdData(s))
 		if err != nil {
 			panic("workloads: " + err.Error()) // a form that does not build at its own size
+		}
+		if f.registers == Compiler {
+			if _, err := compilerRegisters(b); err != nil {
+				panic("workloads: " + err.Error())
+			}
 		}
 		k := b.Launch.Kernel
 		i := Info{Name: bwdName, Summary: f.summary, CPU: s.cpu, Schedule: s.schedule, Tile: "64x256x128",

@@ -373,17 +373,6 @@ func (m *bwdMain) storeGrad(srd, acc, tmp Val, scale bool) {
 	}
 }
 
-// storeTile stores accumulator tile i of a wave.
-func (m *bwdMain) storeTile(srd, acc Val, i int, scale bool) {
-	if i == 0 {
-		m.storeBase()
-	}
-	for r := 0; r < 16; r += 2 {
-		m.storeRows(32*(i/4) + 8*(r/4) + r%4)
-		m.storePair(srd, acc.At(r, 2), m.VGPR(2), i%4, scale)
-	}
-}
-
 // storeBase emits a lane's offset in the wave's rows of dV and dK: register r of
 // a 32x32 tile is row 8*(r/4) + 4*(lane/32) + r%4 of column lane%32.
 func (m *bwdMain) storeBase() {

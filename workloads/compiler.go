@@ -570,22 +570,22 @@ func fitsCompiler(k *isa.Kernel) bool {
 }
 
 // compilerRegisters gives a kernel the registers that a compiler would, if its
-// own are not such.
-func compilerRegisters(bt *Built) error {
+// own are not such, and reports whether it did.
+func compilerRegisters(bt *Built) (bool, error) {
 	k := bt.Launch.Kernel
 	if fitsCompiler(k) {
-		return nil
+		return false, nil
 	}
 	b := lifted(k, bt.Clusters)
 	at, err := b.compile(bt.LoopStart, bt.LoopEnd)
 	if err != nil {
-		return fmt.Errorf("%s: %w", k.Name, err)
+		return false, fmt.Errorf("%s: %w", k.Name, err)
 	}
 	if k.Insts, err = b.Finish(); err != nil {
-		return fmt.Errorf("%s: %w", k.Name, err)
+		return false, fmt.Errorf("%s: %w", k.Name, err)
 	}
 	k.Name += "_compiler"
 	k.VGPRs, k.AGPRs, k.SGPRs, k.ScratchBytes = b.nextV, b.nextA, b.nextS, b.scratch
 	bt.Clusters, bt.LoopStart, bt.LoopEnd = b.clusters, at[bt.LoopStart], at[bt.LoopEnd]
-	return nil
+	return true, nil
 }

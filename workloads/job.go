@@ -78,9 +78,11 @@ func Define(name string) (*Definition, bool) {
 // build builds the job that r asks for. Options that the kernel does not have
 // are refused by name.
 func (d *Definition) build(r Request) (*Job, error) {
-	var known []string
+	known := []string{"registers"} // every kernel has it
 	for _, o := range d.Options() {
-		known = append(known, o.Name)
+		if o.Name != "registers" {
+			known = append(known, o.Name)
+		}
 	}
 	names := make([]string, 0, len(r.Options))
 	for n := range r.Options {
@@ -97,7 +99,36 @@ func (d *Definition) build(r Request) (*Job, error) {
 		return nil, err
 	}
 	j.Kernel = d.Name
+	if err := r.chooseRegisters(d.Name, j); err != nil {
+		return nil, err
+	}
 	return j, nil
+}
+
+// chooseRegisters applies --registers to the kernels of a job.
+func (r *Request) chooseRegisters(kernel string, j *Job) error {
+	model, err := r.Choice(kernel, "registers", Pinned, Compiler)
+	if err != nil {
+		return err
+	}
+	if _, given := r.Options["registers"]; given && !slices.ContainsFunc(j.Settings, func(s Setting) bool { return s.Name == "registers" }) {
+		j.Settings = append(j.Settings, Setting{"registers", model})
+	}
+	if model != Compiler {
+		return nil
+	}
+	changed := false
+	for _, b := range j.Kernels {
+		did, err := compilerRegisters(b)
+		if err != nil {
+			return err
+		}
+		changed = changed || did
+	}
+	if !changed {
+		j.Notes = append(j.Notes, "registers: the kernel's own are such as a compiler can choose, so that nothing is copied or spilled")
+	}
+	return nil
 }
 
 // Build builds a job of the kernel that is called name.
@@ -113,11 +144,19 @@ func Build(name string, r Request) (*Job, error) {
 	return d.build(r)
 }
 
+// registersOption is one that every kernel has.
+var registersOption = Option{"registers", Pinned, Pinned + ", " + Compiler, "as the kernel states them, or as a compiler that cannot feed AGPRs to matrix instructions"}
+
 // List describes every kernel form that can be built.
 func List() []Info {
 	var all []Info
 	for i := range Definitions {
 		all = append(all, Definitions[i].Forms()...)
+	}
+	for i := range all {
+		if o := all[i].Options; !slices.ContainsFunc(o, func(x Option) bool { return x.Name == "registers" }) {
+			all[i].Options = append(slices.Clip(o), registersOption)
+		}
 	}
 	return all
 }
