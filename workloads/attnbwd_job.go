@@ -155,7 +155,7 @@ func bwdForms() []Info {
 			}
 		}
 		k := b.Launch.Kernel
-		i := Info{Name: bwdName, Summary: f.summary, CPU: s.cpu, Schedule: s.schedule, Tile: "64x256x128",
+		i := Info{Name: bwdName, Summary: f.summary, CPU: s.cpu, Variant: f.registers, Schedule: s.schedule, Tile: "64x256x128",
 			Waves: b.Waves, VGPRs: k.VGPRs, AGPRs: k.AGPRs, SGPRs: k.SGPRs, LDSBytes: k.LDSBytes, LDSUsed: b.LDSUsed,
 			ScratchBytes: k.ScratchBytes, Options: bwdOptions()}
 		i.occupancy()
