@@ -165,7 +165,7 @@ func (c *CU) vmemAccess(w *wave, u *uop, op *cache.MemOp) (moved uint64, ok bool
 	}
 	in := &c.prog.Kernel.Insts[w.pc]
 	if in.Flags&isa.SegScratch != 0 {
-		return c.scratchAccess(w, u, in, op)
+		return 0, c.scratchAccess(w, u, in, op)
 	}
 	var m *memCache
 	if u.memIdx >= 0 {

@@ -28,7 +28,9 @@ func (p *Program) allocScratch(s *Spec) {
 }
 
 // scratchAccess fills op with the lines of a scratch instruction, whose lane
-// addresses are offsets in the lane's private memory.
+// addresses are offsets in the lane's private memory. Where they are the same
+// for all lanes, as in spills, an access of n bytes a lane covers n*64 bytes that
+// follow each other; so it is counted for lanes that differ too.
 func (c *CU) scratchAccess(w *wave, u *uop, in *isa.Inst, op *cache.MemOp) bool {
 	var err error
 	switch {
@@ -44,21 +46,16 @@ func (c *CU) scratchAccess(w *wave, u *uop, in *isa.Inst, op *cache.MemOp) bool 
 		c.fail(w, err)
 		return false
 	}
-	c.scratchAt = (c.scratchAt + 1) % len(c.scratch)
-	l := &c.scratch[c.scratchAt]
-	l.Offset, l.Size = l.Offset[:0], l.Size[:0]
-	op.Lines = l
-	a := &w.st.Access
-	op.Lanes = uint8(bits.OnesCount64(a.Lanes))
 	place := (c.xcc*scratchCUs+c.id)*c.spec.SIMDs + int(w.simd)
-	op.Base = c.prog.scratchBase + uint64(place*c.spec.WaveSlots+int(w.slot))*c.prog.scratchWave
-	line := uint64(c.spec.TCP.LineBytes)
-	for d := uint64(0); d < uint64(a.Bytes+3)/4; d++ {
-		for m := a.Lanes; m != 0; m &= m - 1 {
-			lane := uint64(bits.TrailingZeros64(m))
-			x := (a.Addr[lane]/4+d)*isa.Lanes*4 + lane*4
-			addLine(l, x&^(line-1), 4, int(line))
-		}
+	base := c.prog.scratchBase + uint64(place*c.spec.WaveSlots+int(w.slot))*c.prog.scratchWave
+	a := &w.st.Access
+	for m := a.Lanes; m != 0; m &= m - 1 {
+		lane := bits.TrailingZeros64(m)
+		a.Addr[lane] = base + a.Addr[lane]*isa.Lanes + uint64(lane)*uint64(a.Bytes)
 	}
+	if w.log != nil {
+		w.log.Address(int(w.pc), a, false)
+	}
+	op.Lines = c.coalesce(a, op)
 	return true
 }
