@@ -214,3 +214,41 @@ func TestFormRefusals(t *testing.T) {
 		t.Errorf("129 registers for 16 waves: %v", err)
 	}
 }
+
+// vmWaits lists the vmcnt of every wait for loads before the stores, by range of
+// instructions.
+func vmWaits(b *Built, from, to int) []int {
+	var out []int
+	for _, in := range b.Launch.Kernel.Insts[from:to] {
+		if vm := int(in.Offset&15 | in.Offset>>14<<4); in.Op == isa.S_WAITCNT && vm != noVM {
+			out = append(out, vm)
+		}
+	}
+	return out
+}
+
+// The vmcnt constants of the forms with loads in flight: those of the original,
+// and the waits that make certain what it leaves to time (10, 5 and 8 in the
+// loops; 3 and 1 in the 192-row tile, whose waves have six loads a K tile or
+// eight).
+func TestVMCountConstants(t *testing.T) {
+	for _, c := range []struct {
+		spec                     Spec
+		prologue, loop, epilogue []int
+	}{
+		{Spec{Tile: "256x256"}, []int{4, 6}, []int{10, 6, 6}, []int{4, 2, 0}},
+		{Spec{Tile: "128x128"}, []int{2, 3}, []int{5, 3, 3}, []int{2, 1, 0}},
+		{Spec{Tile: "192x256"}, []int{3, 6}, []int{8, 6, 8, 6}, []int{6, 3, 1, 0}},
+		{Spec{Tile: "192x256", Variant: "v1"}, []int{0, 0}, []int{0, 0}, []int{0}},
+		{Spec{MFMA: "32x32x16", Tile: "256x256"}, []int{0}, []int{0, 0}, []int{0, 0}},
+	} {
+		s := c.spec
+		s.M, s.N, s.K, s.W, s.C = 768, 768, 512, -1, -1
+		b := build(t, isa.GFX950, s)
+		end := len(b.Launch.Kernel.Insts)
+		got := [][]int{vmWaits(b, 0, b.LoopStart), vmWaits(b, b.LoopStart, b.LoopEnd), vmWaits(b, b.LoopEnd, end)}
+		if d := cmp.Diff([][]int{c.prologue, c.loop, c.epilogue}, got); d != "" {
+			t.Errorf("%+v: %s", c.spec, d)
+		}
+	}
+}
