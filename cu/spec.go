@@ -86,6 +86,9 @@ func NewOccupancy(s *Spec, vgprs, agprs, sgprs, ldsBytes, waves int) (Occupancy,
 	}
 	switch o.Limiter {
 	case "lds":
+		if ldsBytes <= s.LDSBytes {
+			return o, fmt.Errorf("a workgroup needs %d bytes of LDS, %d in units of %d, and the CU has %d", ldsBytes, roundUp(ldsBytes, s.LDSGranule), s.LDSGranule, s.LDSBytes)
+		}
 		return o, fmt.Errorf("a workgroup needs %d bytes of LDS and the CU has %d", ldsBytes, s.LDSBytes)
 	case "vgpr":
 		return o, fmt.Errorf("a workgroup puts %d waves on a SIMD and each needs %d vector registers (%d in all) of the %d there",

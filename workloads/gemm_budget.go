@@ -24,19 +24,25 @@ func fitLDS(b *Built, room int) error {
 		if i.CPU != b.CPU || i.Schedule != b.Spec.Schedule || i.DType != "" && i.DType != b.Spec.DType {
 			continue
 		}
-		s := b.Spec
-		s.Tile, s.Variant, s.LDSBytes = i.Tile, i.Variant, 0
+		s := i.spec
+		if i.DType != "" { // a low-precision form
+			s = Spec{DType: i.DType, Schedule: i.Schedule, Tile: i.Tile, Variant: i.Variant}
+		}
+		s.M, s.N, s.K, s.W, s.C, s.XCDs, s.DType = b.Spec.M, b.Spec.N, b.Spec.K, -1, -1, b.Spec.XCDs, b.Spec.DType
 		if other, err := GEMM(b.CPU, s); err == nil && other.LDSUsed <= room {
 			option := "--tile " + i.Tile
-			if i.Variant != b.Spec.Variant {
+			if i.Variant != b.Spec.Variant && i.Variant != "" {
 				option += " --variant " + i.Variant
+			}
+			for _, c := range i.Choose {
+				option += " --" + c.Name + " " + c.Value
 			}
 			if !slices.Contains(fits, option) {
 				fits = append(fits, option)
 			}
 		}
 	}
-	advice := "no tile of it fits"
+	advice := "no form of it fits"
 	if len(fits) > 0 {
 		advice = strings.Join(fits, " or ") + " fits"
 	}

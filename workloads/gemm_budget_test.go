@@ -21,7 +21,7 @@ func TestLDSBudget(t *testing.T) {
 		{"gfx942 fp8", isa.GFX942, 32768, map[string]string{"dtype": "fp8", "tile": "256x256"}, "uses 65536 bytes of LDS, 32768 more than the CU's 32768; --tile 128x128 fits", 0},
 		{"gfx942 fp8 fits", isa.GFX942, 65536, map[string]string{"dtype": "fp8", "tile": "256x256"}, "", 65536},
 		{"packed fp6", isa.GFX950, 100000, map[string]string{"dtype": "fp6", "schedule": Interleave4, "tile": "256x256"}, "--tile 256x256 --variant dwordx4 fits", 0},
-		{"nothing fits", isa.GFX950, 16384, map[string]string{"dtype": "fp8"}, "no tile of it fits", 0},
+		{"nothing fits", isa.GFX950, 16384, map[string]string{"dtype": "fp8"}, "no form of it fits", 0},
 		{"request gives way", isa.GFX950, 131072, map[string]string{"dtype": "fp8"}, "", 131072},
 		{"bf16", isa.GFX950, 65536, map[string]string{"tile": "256x256"}, "65536 more than the CU's 65536; --tile 128x128 fits", 0},
 	} {
