@@ -23,6 +23,7 @@ type studyCommands struct {
 	Sweep   sweepCmd   `cmd:"" help:"Run a study: one kernel on many machines, sizes and schedules." example:"whisker sweep study.yaml --out results.sqlite"`
 	Report  reportCmd  `cmd:"" help:"Print, export and plot the results of a study." example:"whisker report results.sqlite --format parquet -o results.parquet"`
 	Compare compareCmd `cmd:"" help:"Compare two runs: where the difference in cycles is." example:"whisker compare results.sqlite#0 results.sqlite#3"`
+	Tune    tuneCmd    `cmd:"" help:"Choose a kernel's schedule, tile and block order." example:"whisker tune gemm --size 4096"`
 }
 
 type sweepCmd struct {
