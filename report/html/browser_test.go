@@ -11,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/performance"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 )
@@ -99,6 +101,9 @@ func open(t *testing.T, page, tab string, width, height int) *browser {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := chromedp.Call(ctx, performance.Enable, performance.EnableParams{TimeDomain: performance.EnableTimeDomainThreadTicks}); err != nil {
+		t.Fatal(err)
+	}
 	b.run(chromedp.EmulateViewport(int64(width), int64(height)), chromedp.Navigate("file://"+abs+"#"+tab), chromedp.Poll[chromedp.Void]("window.whisker !== undefined"))
 	return b
 }
@@ -152,4 +157,20 @@ func exception(d *runtime.ExceptionDetails) string {
 // click clicks the first element of a selector.
 func click(selector string) chromedp.Action[chromedp.Void] {
 	return chromedp.Click(chromedp.CSS(selector))
+}
+
+// busy is the processor time that the page's thread has taken, in seconds.
+func (b *browser) busy() float64 {
+	b.t.Helper()
+	r, err := chromedp.Call(b.ctx, performance.GetMetrics, cdp.Empty{})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, m := range r.Metrics {
+		if m.Name == "TaskDuration" {
+			return m.Value
+		}
+	}
+	b.t.Fatal("the browser does not tell its processor time")
+	return 0
 }

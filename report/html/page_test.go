@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -173,4 +175,49 @@ func TestPingPong(t *testing.T) {
 			t.Errorf("matrix pipe %d: %v turns, busy for %.3f of the time", i, p[0], p[1])
 		}
 	}
+}
+
+// TestMillion: the page of a run with a million events is small, opens in less
+// than three seconds and draws any view at interactive speed. Other programs on
+// the host stretch the wall clock, so the processor time of the page's thread is
+// held as well, and the wall clock where a core is free.
+func TestMillion(t *testing.T) {
+	path := write(t, pingpong(t, 14848))
+	st, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st.Size() > 20e6 {
+		t.Errorf("the page has %d bytes, more than 20 MB", st.Size())
+	}
+	b := open(t, path, "timeline", 1280, 900)
+	if n := js[float64](b, `whisker.meta.runs[0].events`); n < 1e6 {
+		t.Fatalf("the run has %v events", n)
+	}
+	cpu, wall := b.busy(), js[float64](b, `whisker.opened`)/1000
+	// The whole run, then closer and closer: the first frame of a view may build
+	// what later ones use.
+	const frames = 48
+	js[bool](b, `(() => { const t = whisker.timeline; for (let k = 0; k < 48; k++) { t.setView(t.lo + (t.hi - t.lo) * 0.37, (t.hi - t.lo) * Math.pow(0.8, k)); t.paint(); } return true; })()`)
+	frame := (b.busy() - cpu) / frames
+	t.Logf("%d bytes; opened in %.2f s, %.2f s of processor time; a frame takes %.1f ms", st.Size(), wall, cpu, frame*1000)
+	if cpu > 3 || frame > 0.1 {
+		t.Errorf("opening takes %.2f s of processor time and a frame %.0f ms; want less than 3 s and 100 ms", cpu, frame*1000)
+	}
+	if wall > 3 && free() {
+		t.Errorf("opening took %.2f s, want less than 3", wall)
+	}
+	if e := b.errors(); e != "" {
+		t.Error(e)
+	}
+}
+
+// free reports whether the host has a core to spare, as Linux tells.
+func free() bool {
+	b, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return true
+	}
+	load, err := strconv.ParseFloat(strings.Fields(string(b))[0], 64)
+	return err == nil && load < float64(runtime.NumCPU())
 }

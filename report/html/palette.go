@@ -24,7 +24,7 @@ var issueStyles = map[string]Style{
 	"vmem":     {Fill: "#8c2d72", Ink: "#8c2d72", Pattern: "solid"},
 	"lds":      {Fill: "#1fa37c", Ink: "#1fa37c", Pattern: "solid"},
 	"branch":   {Fill: "#e0a52a", Ink: "#4d3600", Pattern: "slash"},
-	"internal": {Fill: "#c2c2c2", Ink: "#c2c2c2", Pattern: "solid"},
+	"internal": {Fill: "#8a8a8a", Ink: "#ffffff", Pattern: "rows"},
 }
 
 var stallStyles = map[string]Style{
@@ -32,7 +32,7 @@ var stallStyles = map[string]Style{
 	"waitcnt_lgkmcnt": {Fill: "#d3f0e6", Ink: "#12795a", Pattern: "backslash"},
 	"barrier":         {Fill: "#ececec", Ink: "#555555", Pattern: "columns"},
 	"dependency":      {Fill: "#fbe3d6", Ink: "#c8500a", Pattern: "dots"},
-	"matrix_busy":     {Fill: "#a9bfee", Ink: "#a9bfee", Pattern: "solid"},
+	"matrix_busy":     {Fill: "#bccdf4", Ink: "#bccdf4", Pattern: "solid"},
 	"valu_busy":       {Fill: "#fbe3d6", Ink: "#c8500a", Pattern: "rows"},
 	"lds_queue_full":  {Fill: "#d3f0e6", Ink: "#12795a", Pattern: "cross"},
 	"vmem_queue_full": {Fill: "#f0dcea", Ink: "#8c2d72", Pattern: "checker"},

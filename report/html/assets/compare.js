@@ -31,7 +31,7 @@ function comparePage(root, meta, app) {
 
   function groups(run) {
     const sum = [{}, {}], total = [0, 0];
-    for (const cu of run.cus) cu.lanes.forEach((lane, li) => {
+    for (const cu of run.cus) ready(run, cu).lanes.forEach((lane, li) => {
       for (let i = 0; i < lane.n; i++) {
         const k = Math.min(1, waveGroup(run, cu, li, lane.from[i])), name = meta.styles[lane.style[i]].name, d = lane.to[i] - lane.from[i];
         sum[k][name] = (sum[k][name] || 0) + d; total[k] += d;

@@ -39,17 +39,10 @@ function decodeRun(run, meta, blob) {
   run.stallBase = classes;
   run.mfma = classOf.mfma;
   run.events = 0;
+  run.blob = blob;
   for (const cu of run.cus) {
-    for (const lane of cu.lanes) {
-      decodeLane(run, lane, blob, classes);
-      decodeFlows(lane, blob);
-      lane.name = "SIMD " + lane.simd + " slot " + lane.slot;
-      run.events += lane.n;
-    }
-    decodeBanks(cu, blob);
-    decodeReleases(cu, blob);
-    deriveResources(run, cu);
-    run.events += cu.banks.n + cu.releases.length;
+    for (const lane of cu.lanes) run.events += lane.segments[2];
+    run.events += cu.banks[2] + cu.barriers[2];
   }
 }
 
@@ -111,31 +104,62 @@ function decodeReleases(cu, blob) {
 function deriveResources(run, cu) {
   cu.pipes = [];
   for (let s = 0; s < run.simds; s++) {
-    const parts = [];
-    cu.lanes.forEach((lane, li) => {
-      if (lane.simd !== s) return;
-      for (let i = 0; i < lane.n; i++) if (lane.style[i] === run.mfma) parts.push([lane.from[i], lane.inst[i], li]);
-    });
-    if (!parts.length && !cu.lanes.some(l => l.simd === s)) continue;
-    parts.sort((a, b) => a[0] - b[0]);
-    const n = parts.length;
-    const p = { simd: s, n, from: new Float64Array(n), to: new Float64Array(n), inst: new Int32Array(n), lane: new Int32Array(n) };
-    parts.forEach((x, i) => { p.from[i] = x[0]; p.to[i] = x[0] + run.insts[x[1]].Busy; p.inst[i] = x[1]; p.lane[i] = x[2]; });
-    cu.pipes.push(p);
+    const lanes = [];
+    cu.lanes.forEach((lane, li) => { if (lane.simd === s) lanes.push(li); });
+    if (lanes.length) cu.pipes.push(pipeOf(run, cu, s, lanes));
   }
-  const edges = [];
+  cu.vmem = depthOf(cu);
+}
+
+// pipeOf merges the matrix issues of a SIMD's waves in order of time.
+function pipeOf(run, cu, simd, lanes) {
+  const next = lanes.map(() => 0), mfma = run.mfma;
+  const skip = k => { const l = cu.lanes[lanes[k]]; let i = next[k]; while (i < l.n && l.style[i] !== mfma) i++; next[k] = i; };
+  let n = 0;
+  lanes.forEach((li, k) => { const l = cu.lanes[li]; for (let i = 0; i < l.n; i++) if (l.style[i] === mfma) n++; skip(k); });
+  const p = { simd, n, from: new Float64Array(n), to: new Float64Array(n), inst: new Int32Array(n), lane: new Int32Array(n) };
+  for (let i = 0; i < n; i++) {
+    let best = -1, at = Infinity;
+    for (let k = 0; k < lanes.length; k++) {
+      const l = cu.lanes[lanes[k]];
+      if (next[k] < l.n && l.from[next[k]] < at) { at = l.from[next[k]]; best = k; }
+    }
+    const l = cu.lanes[lanes[best]], ins = l.inst[next[best]];
+    p.from[i] = at; p.to[i] = at + run.insts[ins].Busy; p.inst[i] = ins; p.lane[i] = lanes[best];
+    next[best]++; skip(best);
+  }
+  return p;
+}
+
+function depthOf(cu) {
+  let n = 0, d = 0;
+  for (const lane of cu.lanes) for (let i = 0; i < lane.flows.n; i++) if (!lane.flows.lgkm[i]) { n++; if (lane.flows.done[i]) d++; }
+  const start = new Float64Array(n), end = new Float64Array(d);
+  n = d = 0;
   for (const lane of cu.lanes) {
     const f = lane.flows;
-    for (let i = 0; i < f.n; i++) if (!f.lgkm[i]) { edges.push([f.at[i], 1]); if (f.done[i]) edges.push([f.done[i], -1]); }
+    for (let i = 0; i < f.n; i++) if (!f.lgkm[i]) { start[n++] = f.at[i]; if (f.done[i]) end[d++] = f.done[i]; }
   }
-  edges.sort((a, b) => a[0] - b[0]);
-  const at = [], depth = [];
-  let d = 0, peak = 0;
-  for (const e of edges) {
-    d += e[1]; peak = Math.max(peak, d);
-    if (at.length && at[at.length - 1] === e[0]) depth[depth.length - 1] = d; else { at.push(e[0]); depth.push(d); }
+  start.sort(); end.sort();
+  const at = new Float64Array(n + d), depth = new Int32Array(n + d);
+  let i = 0, j = 0, k = 0, peak = 0;
+  while (i < n || j < d) {
+    const t = Math.min(i < n ? start[i] : Infinity, j < d ? end[j] : Infinity);
+    while (i < n && start[i] === t) i++;
+    while (j < d && end[j] === t) j++;
+    at[k] = t; depth[k++] = i - j; peak = Math.max(peak, i - j);
   }
-  cu.vmem = { n: at.length, at: Float64Array.from(at), depth: Int32Array.from(depth), peak };
+  return { n: k, at: at.subarray(0, k), depth: depth.subarray(0, k), peak };
+}
+
+// ready decodes a CU's events the first time that they are looked at.
+function ready(run, cu) {
+  if (cu.pipes) return cu;
+  for (const lane of cu.lanes) { decodeLane(run, lane, run.blob, run.stallBase); decodeFlows(lane, run.blob); }
+  decodeBanks(cu, run.blob);
+  decodeReleases(cu, run.blob);
+  deriveResources(run, cu);
+  return cu;
 }
 
 // groupOf is the half of its workgroup that a wave belongs to, or its place on

@@ -493,6 +493,7 @@ function arrow(g, x1, y1, x2, y2, bend, colour, alpha) {
 // timelineRows lays out one CU: each SIMD's waves with its matrix pipe below,
 // then what the SIMDs share.
 function timelineRows(tl, run, cu, offset, prefix) {
+  ready(run, cu);
   const rows = [{ kind: "head", h: 20, label: prefix + "CU " + cu.name }];
   for (let simd = 0; simd < run.simds; simd++) {
     cu.lanes.forEach((lane, li) => {
@@ -514,7 +515,7 @@ function timelineRows(tl, run, cu, offset, prefix) {
 
 // mainLoop finds a few iterations in the middle of a CU's most frequent loop.
 function mainLoop(run, cu) {
-  const lane = cu.lanes[0];
+  const lane = ready(run, cu).lanes[0];
   if (!lane) return null;
   const count = new Map();
   for (let i = 0; i < lane.n; i++) {
