@@ -571,3 +571,7 @@ func (t *TCP) Dump() string {
 	}
 	return s
 }
+
+// Queued is how many instructions wait for the lookup, and how many have loads
+// or lookups under way.
+func (t *TCP) Queued() (waiting, inFlight int) { return t.qN, t.fN }

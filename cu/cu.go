@@ -79,6 +79,7 @@ type CU struct {
 	groupEnded              func(wg int, start, end int64)
 	logger                  Logger
 	playAccess              isa.Access // scratch space of patternLines
+	watch                   func(now int64)
 }
 
 // LoopTurns returns how many iterations of the marked loop the CU's waves have
@@ -325,6 +326,9 @@ func (c *CU) Step(now int64) int64 {
 	}
 	if s < len(c.simds) && c.simds[s].next <= now {
 		c.visit(s, now)
+	}
+	if c.watch != nil {
+		c.watch(now)
 	}
 	return c.nextWake()
 }

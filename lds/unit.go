@@ -377,3 +377,9 @@ func (u *Unit) grantFill(at int64) {
 	}
 	u.Done = append(u.Done, Completion{Tag: f.tag, At: u.bankFree, Fill: true})
 }
+
+// FillsQueued is the number of fills that wait for the banks.
+func (u *Unit) FillsQueued() int { return u.fillN }
+
+// BankFree is the first cycle at which the banks can take something.
+func (u *Unit) BankFree() int64 { return u.bankFree }

@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/whisker-sim/whisker/isa"
 	"github.com/whisker-sim/whisker/workloads"
+	"github.com/whisker-sim/whisker/xcd"
 )
 
 // Version is Whisker's version, which every result carries.
@@ -48,6 +50,8 @@ type RunOptions struct {
 	parts            int            // machines of this size that the launch is shared over; a sampled run of one XCD stands for all
 	Record           *RecordOptions // nil: record nothing
 	Trace            string         // trace file to write; empty: none
+	// Adjust, when set, changes how a kernel is simulated; stop ends the run.
+	Adjust func(o *xcd.GPUOptions, l *isa.Launch, stop func())
 	// SampledWorkgroups is how many workgroups are computed for the branches that
 	// depend on data; 0: the default.
 	SampledWorkgroups int

@@ -277,6 +277,9 @@ func runTiming(o *RunOptions, r *report.Run, machine *configs.Resolved, job *wor
 	o.replay.attach(&opts, r, b)
 	rec.attach(&opts, stop)
 	o.tracing.attach(&opts, b.Launch, stop)
+	if o.Adjust != nil {
+		o.Adjust(&opts, b.Launch, stop)
+	}
 	g, err := xcd.NewGPU(m, law.mhz, b.Launch, opts)
 	if err != nil {
 		return &UsageError{err} // it does not fit, or an instruction has no timing class

@@ -32,6 +32,8 @@ type GPUOptions struct {
 	Hook               func(xcd, cu int) cu.IssueHook
 	// Record, when set, gives the recorder of a CU, nil for none.
 	Record func(xcd, cu int, p *cu.Program) cu.Recorder
+	// Watch, when set, gives a function that is called after every cycle of a CU.
+	Watch func(xcd, cu int, c *cu.CU) func(now int64)
 	// Ended, when set, is told of every workgroup, from the XCD's thread.
 	Ended func(xcd, cu, wg int, start, end int64)
 	// Log, when set, gives the logger of an XCD, which takes down the streams of
@@ -109,6 +111,9 @@ func NewGPU(m *configs.Machine, mhz float64, l *isa.Launch, o GPUOptions) (*GPU,
 			if r := o.Record(xcc, id, prog); r != nil {
 				c.SetRecorder(r)
 			}
+		}
+		if o.Watch != nil {
+			c.SetWatch(o.Watch(xcc, id, c))
 		}
 		if o.Ended != nil {
 			c.SetEnded(func(wg int, start, end int64) { o.Ended(xcc, id, wg, start, end) })

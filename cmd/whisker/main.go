@@ -19,6 +19,7 @@ import (
 type cli struct {
 	Run       runCmd       `cmd:"" help:"Simulate a kernel." example:"whisker run gemm --size 4096"`
 	View      viewCmd      `cmd:"" help:"Turn a recorded run into a page or a file for a viewer." example:"whisker run gemm --size 512 --record run.whisker; whisker view run.whisker"`
+	Step      stepCmd      `cmd:"" help:"Step through a kernel on one CU, cycle by cycle." example:"whisker step gemm --size 256"`
 	Config    configCmd    `cmd:"" help:"List, show and compare machines." example:"whisker config diff mi355x mi300x"`
 	LDS       ldsCmd       `cmd:"" name:"lds" help:"Explain LDS accesses." example:"whisker lds analyze --op ds_read_b128 --layout st_16x32"`
 	Reproduce reproduceCmd `cmd:"" help:"Simulate a published table, paper beside simulated." example:"whisker reproduce table4 --format json"`
