@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/whisker-sim/whisker/report/att"
@@ -18,20 +20,26 @@ import (
 
 // Outputs are the files to write of a recording; an empty name writes nothing.
 type Outputs struct {
-	Record   string // run file
-	HTML     string // page
-	Perfetto string // Chrome trace events, gzip
-	RCV      string // folder for ROCprof Compute Viewer's
-	Konata   string // log
-	Akita    string // SQLite of Akita's tracer
+	Record   string            // run file
+	HTML     string            // page
+	Perfetto string            // Chrome trace events, gzip
+	RCV      string            // folder for ROCprof Compute Viewer's
+	Konata   string            // log
+	Akita    string            // SQLite of Akita's tracer
+	Pictures map[string]string // SVG file by drawing
 }
 
 // Any reports whether anything is to be written.
-func (o *Outputs) Any() bool { return *o != Outputs{} }
+func (o *Outputs) Any() bool {
+	return o.Record+o.HTML+o.Perfetto+o.RCV+o.Konata+o.Akita != "" || len(o.Pictures) > 0
+}
 
 // check refuses, before a run, what could not be written after it.
 func (o *Outputs) check() error {
-	for _, path := range []string{o.Record, o.HTML, o.Perfetto, o.Konata, o.Akita} {
+	if err := checkPictures(o.Pictures); err != nil {
+		return err
+	}
+	for _, path := range append([]string{o.Record, o.HTML, o.Perfetto, o.Konata, o.Akita}, slices.Sorted(maps.Values(o.Pictures))...) {
 		if path == "" {
 			continue
 		}
@@ -78,7 +86,7 @@ func WriteOutputs(r *timeline.Recording, o Outputs, notices io.Writer) error {
 		}
 		wrote(notices, f.path)
 	}
-	return nil
+	return drawPictures(r, o.Pictures, notices)
 }
 
 // to writes a file whole or not at all.
@@ -125,7 +133,7 @@ func View(w io.Writer, o ViewOptions) error {
 	if len(runs) == 1 {
 		return WriteOutputs(runs[0], o.Outputs, w)
 	}
-	if (o.Outputs != Outputs{HTML: o.HTML}) {
+	if other := o.Outputs; (&Outputs{Record: other.Record, Perfetto: other.Perfetto, RCV: other.RCV, Konata: other.Konata, Akita: other.Akita, Pictures: other.Pictures}).Any() {
 		return usagef("two runs make a page to compare them; give one run for anything but --html")
 	}
 	if err := to(func(f io.Writer) error { return html.Write(f, runs...) })(o.HTML); err != nil {

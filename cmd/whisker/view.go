@@ -9,17 +9,18 @@ import (
 
 // outputFlags say what to write of a recording, and which part of it.
 type outputFlags struct {
-	HTML         string `name:"html" group:"Timeline" placeholder:"FILE" help:"Page that a browser opens from disk."`
-	Perfetto     string `group:"Timeline" placeholder:"FILE" help:"Trace events for ui.perfetto.dev, gzip."`
-	RCV          string `name:"rcv" group:"Timeline" placeholder:"DIR" help:"Folder for ROCprof Compute Viewer, below DIR."`
-	Konata       string `group:"Timeline" placeholder:"FILE" help:"Log for Konata."`
-	AkitaTrace   string `group:"Timeline" placeholder:"FILE" help:"Trace for Akita's Daisen (SQLite)."`
-	WindowCU     string `name:"window-cu" group:"Timeline" placeholder:"LIST" help:"CUs: XCD.CU with ranges, such as 0.0-3,1.*, or all; a run records 0.0 unless given."`
-	WindowCycles string `group:"Timeline" placeholder:"FROM:TO" help:"Cycles; all unless given."`
+	HTML         string            `name:"html" group:"Timeline" placeholder:"FILE" help:"Page that a browser opens from disk."`
+	Perfetto     string            `group:"Timeline" placeholder:"FILE" help:"Trace events for ui.perfetto.dev, gzip."`
+	RCV          string            `name:"rcv" group:"Timeline" placeholder:"DIR" help:"Folder for ROCprof Compute Viewer, below DIR."`
+	Konata       string            `group:"Timeline" placeholder:"FILE" help:"Log for Konata."`
+	AkitaTrace   string            `group:"Timeline" placeholder:"FILE" help:"Trace for Akita's Daisen (SQLite)."`
+	Picture      map[string]string `group:"Timeline" placeholder:"NAME=FILE" help:"Drawing as SVG: timeline, tile, chiplets or first256; may be repeated."`
+	WindowCU     string            `name:"window-cu" group:"Timeline" placeholder:"LIST" help:"CUs: XCD.CU with ranges, such as 0.0-3,1.*, or all; a run records 0.0 unless given."`
+	WindowCycles string            `group:"Timeline" placeholder:"FROM:TO" help:"Cycles; all unless given."`
 }
 
 func (f *outputFlags) outputs() sim.Outputs {
-	return sim.Outputs{HTML: f.HTML, Perfetto: f.Perfetto, RCV: f.RCV, Konata: f.Konata, Akita: f.AkitaTrace}
+	return sim.Outputs{HTML: f.HTML, Perfetto: f.Perfetto, RCV: f.RCV, Konata: f.Konata, Akita: f.AkitaTrace, Pictures: f.Picture}
 }
 
 // recordFlags record a run's events and write them for viewers.

@@ -136,11 +136,12 @@ func (r *Recording) check() error {
 			l := &c.Lanes[j]
 			good = good && l.SIMD >= 0 && l.SIMD < r.SIMDs && l.Slot >= 0 && l.Slot < r.Slots
 			at := int64(0)
-			good = good && l.EachSegment(r.Interval, func(s Segment) bool {
+			whole := l.EachSegment(r.Interval, func(s Segment) bool {
 				good = good && s.From >= at && s.To > s.From && inst(s.Inst) && int(s.Kind) <= len(report.StallReasons)
 				at = s.To
 				return good
 			})
+			good = good && whole
 			good = l.EachMemoryOp(func(m MemoryOp) { good = good && inst(m.Inst) && m.Issued >= 0 }) && good
 			for _, w := range l.Waves {
 				good = good && w.Group >= 0 && w.Group < len(r.Groups)
