@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/whisker-sim/whisker/isa"
@@ -18,7 +19,7 @@ const (
 // its waves run. It looks at the code alone, so that it may name an instruction
 // which in this launch makes no difference.
 func dependence(k *isa.Kernel, sl *isa.Slice) []trace.Dependence {
-	d := depender{k: k, sl: sl, cls: make([]isa.Class, len(k.Insts))}
+	d := depender{k: k, sl: sl, cls: make([]isa.Class, len(k.Insts)), data: isa.DataBranches(k)}
 	for i := range k.Insts {
 		c := isa.Classify(k.CPU, &k.Insts[i])
 		d.cls[i] = c
@@ -37,6 +38,7 @@ type depender struct {
 	sl                      *isa.Slice
 	cls                     []isa.Class
 	writesLDS, writesMemory bool
+	data                    []int // branches that depend on matrix results
 	found                   []trace.Dependence
 }
 
@@ -104,8 +106,13 @@ func (d *depender) reaches(from, to int) bool {
 	return false
 }
 
-// fromLoad follows the condition of the branch at instruction to back to loads.
+// fromLoad follows the condition of the branch at instruction to back to loads
+// that steer the kernel. A branch that depends on matrix results waits for
+// nothing.
 func (d *depender) fromLoad(from, to int) bool {
+	if slices.Contains(d.data, to) {
+		return false
+	}
 	need := isa.EffectsOf(d.k.CPU, &d.k.Insts[to], false).Reads
 	for i := to - 1; i >= from; i-- {
 		e := isa.EffectsOf(d.k.CPU, &d.k.Insts[i], false)
@@ -114,12 +121,12 @@ func (d *depender) fromLoad(from, to int) bool {
 		}
 		switch c := &d.cls[i]; c.Unit {
 		case isa.UnitLDS:
-			if c.Return && d.writesLDS && !strings.Contains(d.k.Insts[i].Op.String(), "permute") {
+			if c.Return && d.sl.Exec[i] && d.writesLDS && !strings.Contains(d.k.Insts[i].Op.String(), "permute") {
 				return true
 			}
 			continue
 		case isa.UnitVMEM, isa.UnitSMEM:
-			if d.writesMemory {
+			if d.writesMemory && (d.sl.Exec[i] && c.Unit == isa.UnitVMEM || d.sl.Used[i]) {
 				return true
 			}
 			continue
