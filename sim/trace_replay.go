@@ -107,6 +107,9 @@ func Replay(o ReplayOptions) (*report.Run, error) {
 		return nil, traceFault(err)
 	}
 	r.Replay = t.summary(r, machine)
+	if !r.Replay.Complete {
+		r.FLOPs = 0 // counted for the whole launch
+	}
 	r.Notes = append(r.Notes, t.notes(machine)...)
 	r.Host = hostFigures(begin, o.Threads)
 	r.Derive()

@@ -58,6 +58,7 @@ const (
 	maxLaunches   = 1 << 16
 	maxInsts      = 1 << 22
 	maxPatterns   = 1 << 20
+	maxCount      = 1 << 40 // of a jump
 )
 
 // Errors that a reader's error wraps.

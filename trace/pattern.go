@@ -98,3 +98,26 @@ func (d *decoder) offsets(lanes uint64, o *[Lanes]int64) {
 		o[bits.TrailingZeros64(m)] = last
 	}
 }
+
+// Affine reports whether the addresses of active lanes lie one step a lane apart.
+// A single active lane has step 0.
+func (p *Pattern) Affine() (step int64, ok bool) {
+	first := p.First()
+	rest := p.Lanes &^ (1 << first)
+	if rest == 0 {
+		return 0, true
+	}
+	second := bits.TrailingZeros64(rest)
+	n := int64(second - first)
+	if p.Offset[second]%n != 0 {
+		return 0, false
+	}
+	step = p.Offset[second] / n
+	for m := rest; m != 0; m &= m - 1 {
+		i := bits.TrailingZeros64(m)
+		if p.Offset[i] != step*int64(i-first) {
+			return 0, false
+		}
+	}
+	return step, true
+}

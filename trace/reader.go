@@ -276,8 +276,8 @@ func (t *Reader) Stream(i, workgroup, wave int) (*Stream, error) {
 	return s, nil
 }
 
-// Wave reads a wave of launch i whole, as its parts; there are none when the
-// trace does not have the wave.
+// Wave reads and checks a wave of launch i whole, as its parts; there are none
+// when the trace does not have the wave.
 func (t *Reader) Wave(i, workgroup, wave int) ([]*Wave, error) {
 	l := &t.launches[i]
 	var out []*Wave
@@ -294,7 +294,32 @@ func (t *Reader) Wave(i, workgroup, wave int) ([]*Wave, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := w.check(l.insts()); err != nil {
+			return nil, fmt.Errorf("%w: launch %d, workgroup %d, wave %d, part %d: %w", ErrFormat, i, workgroup, wave, w.Part, err)
+		}
 		out = append(out, w)
+	}
+	return out, nil
+}
+
+// Chunk is where a chunk of the file lies.
+type Chunk struct {
+	Kind        Kind
+	Launch      int
+	Offset      int64
+	Stored, Raw int64 // bytes of the payload, in the file and unpacked
+}
+
+// Chunks lists the chunks before the index, in order.
+func (t *Reader) Chunks() ([]Chunk, error) {
+	out := make([]Chunk, len(t.chunks))
+	for i := range t.chunks {
+		var h [chunkHeader]byte
+		if _, err := t.r.ReadAt(h[:], t.chunks[i].offset); err != nil {
+			return nil, err
+		}
+		c := parseChunk(h[:], t.chunks[i].offset)
+		out[i] = Chunk{c.kind, int(c.launch), c.offset, int64(c.stored), int64(c.raw)}
 	}
 	return out, nil
 }

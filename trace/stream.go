@@ -138,7 +138,7 @@ func readJump(d *decoder, at, insts int) (Jump, error) {
 	j := Jump{Count: d.uvarint()}
 	from := int64(at) + d.varint()
 	to := from + d.varint()
-	if d.err == nil && (j.Count == 0 || from < 0 || from >= int64(insts) || to < 0 || to >= int64(insts)) {
+	if d.err == nil && (j.Count == 0 || j.Count > maxCount || from < 0 || from >= int64(insts) || to < 0 || to >= int64(insts)) {
 		d.fail("%d jumps from instruction %d to %d of %d", j.Count, from, to, insts)
 	}
 	j.From, j.To = int(from), int(to)

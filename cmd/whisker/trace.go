@@ -14,6 +14,62 @@ import (
 type traceCmd struct {
 	Record traceRecordCmd `cmd:"" help:"Run a kernel and write what its waves do." example:"whisker trace record gemm --size 2048 -o gemm.trace"`
 	Replay traceReplayCmd `cmd:"" help:"Time a trace again, on the machine it was recorded on or another." example:"whisker trace replay gemm.trace --set lds.latency_cycles=80"`
+	Info   traceInfoCmd   `cmd:"" help:"Say what is in a trace." example:"whisker trace info gemm.trace"`
+	Dump   traceDumpCmd   `cmd:"" help:"Print waves as text, one instruction a line." example:"whisker trace dump gemm.trace --workgroups 0 --waves 0 --range 0-99"`
+	Check  traceCheckCmd  `cmd:"" help:"Read all of a trace and say whether it is sound." example:"whisker trace check gemm.trace --code-object gemm.co"`
+	Slice  traceSliceCmd  `cmd:"" help:"Cut workgroups, waves or a range of instructions out of a trace." example:"whisker trace slice gemm.trace --workgroups 0-31 -o part.trace"`
+}
+
+type traceInfoCmd struct {
+	File           string `arg:"" help:"Trace."`
+	AllowTruncated bool   `help:"Take a truncated trace up to its last whole chunk."`
+	Format         string `default:"table" help:"table, json or csv."`
+}
+
+func (c *traceInfoCmd) Run(w io.Writer) error {
+	return sim.TraceInfoOf(w, c.File, c.AllowTruncated, c.Format)
+}
+
+// selectFlags choose waves and instructions.
+type selectFlags struct {
+	Workgroups string `short:"g" placeholder:"LIST" help:"Workgroups, such as 0-7,12; all unless given."`
+	Waves      string `short:"w" placeholder:"LIST" help:"Waves of a workgroup, such as 0-3; all unless given."`
+	Range      string `placeholder:"FROM-TO" help:"Instructions of each wave in order of execution, such as 100-199; all unless given."`
+}
+
+type traceDumpCmd struct {
+	File           string `arg:"" help:"Trace."`
+	Launch         int    `default:"-1" placeholder:"N" help:"Launch of a trace that has several; all unless given."`
+	AllowTruncated bool   `help:"Take a truncated trace up to its last whole chunk."`
+	selectFlags
+}
+
+func (c *traceDumpCmd) Run(w io.Writer) error {
+	return sim.TraceDump(w, c.File, sim.Selection{Launch: c.Launch, Workgroups: c.Workgroups, Waves: c.Waves, Range: c.Range}, c.AllowTruncated)
+}
+
+type traceCheckCmd struct {
+	File           string `arg:"" help:"Trace."`
+	AllowTruncated bool   `help:"Take a truncated trace up to its last whole chunk."`
+	CodeObject     string `placeholder:"FILE" help:"Compare the trace's program with this code object."`
+	KernelName     string `name:"kernel" placeholder:"NAME" help:"Kernel of --code-object; the trace's own unless given."`
+	Format         string `default:"table" help:"table, json or csv."`
+}
+
+func (c *traceCheckCmd) Run(w io.Writer) error {
+	return sim.TraceCheck(w, c.File, c.CodeObject, c.KernelName, c.AllowTruncated, c.Format)
+}
+
+type traceSliceCmd struct {
+	File           string `arg:"" help:"Trace."`
+	Out            string `short:"o" required:"" placeholder:"FILE" help:"Trace to write."`
+	AllowTruncated bool   `help:"Take a truncated trace up to its last whole chunk."`
+	selectFlags
+	Format string `default:"table" help:"table, json or csv."`
+}
+
+func (c *traceSliceCmd) Run(w io.Writer) error {
+	return sim.TraceSlice(w, c.File, c.Out, sim.Selection{Workgroups: c.Workgroups, Waves: c.Waves, Range: c.Range}, c.AllowTruncated, c.Format)
 }
 
 type traceRecordCmd struct {

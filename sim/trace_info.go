@@ -1,0 +1,406 @@
+package sim
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/whisker-sim/whisker/isa"
+	"github.com/whisker-sim/whisker/report"
+	"github.com/whisker-sim/whisker/trace"
+)
+
+// TraceInfo is what TraceInfo writes as JSON.
+type TraceInfo struct {
+	File       string        `json:"file"`
+	Bytes      int64         `json:"bytes"`
+	Version    int           `json:"version"`
+	Complete   bool          `json:"complete"`
+	Fault      string        `json:"fault,omitempty"`
+	Chunks     int           `json:"chunks"`
+	Launches   []LaunchInfo  `json:"launches"`
+	ChunkKinds []ChunkCounts `json:"chunk_kinds"`
+}
+
+// ChunkCounts are the chunks of one kind.
+type ChunkCounts struct {
+	Kind   string `json:"kind"`
+	Chunks int    `json:"chunks"`
+	Stored int64  `json:"stored_bytes"`
+	Raw    int64  `json:"raw_bytes"`
+}
+
+// LaunchInfo is one launch of a trace.
+type LaunchInfo struct {
+	Kernel       string             `json:"kernel"`
+	CPU          string             `json:"cpu"`
+	Origin       string             `json:"origin"`
+	Writer       string             `json:"writer"`
+	Machine      string             `json:"machine"`
+	MachineHash  string             `json:"machine_hash"`
+	ClockMHz     float64            `json:"clock_mhz"`
+	Program      string             `json:"program"`
+	Code         int                `json:"program_instructions"`
+	Workgroups   int                `json:"workgroups"`
+	InTrace      int                `json:"workgroups_in_trace"`
+	Waves        int                `json:"waves"`
+	Dropped      int                `json:"waves_dropped"`
+	Patterns     int                `json:"patterns"`
+	Cycles       int64              `json:"recorded_cycles"`
+	Instructions uint64             `json:"instructions"`
+	Dependence   []trace.Dependence `json:"dependence"`
+	Slice        string             `json:"slice,omitempty"`
+	Notes        []string           `json:"notes,omitempty"`
+}
+
+// info describes an open trace.
+func (t *openedTrace) info() (*TraceInfo, error) {
+	st, err := t.file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	x := &TraceInfo{File: t.path, Bytes: st.Size(), Version: trace.Version, Complete: t.Truncated() == nil}
+	if err := t.Truncated(); err != nil {
+		x.Fault = err.Error()
+	}
+	chunks, err := t.Chunks()
+	if err != nil {
+		return nil, err
+	}
+	at := map[trace.Kind]int{}
+	for _, c := range chunks {
+		i, ok := at[c.Kind]
+		if !ok {
+			i = len(x.ChunkKinds)
+			at[c.Kind] = i
+			x.ChunkKinds = append(x.ChunkKinds, ChunkCounts{Kind: c.Kind.String()})
+		}
+		k := &x.ChunkKinds[i]
+		k.Chunks++
+		k.Stored += c.Stored
+		k.Raw += c.Raw
+		x.Chunks++
+	}
+	for i := range t.Launches() {
+		l := t.Launch(i)
+		r := LaunchInfo{Kernel: l.Kernel, CPU: l.CPU, Origin: l.Origin, Writer: l.Writer, Machine: l.Machine.Name, MachineHash: l.Machine.Hash, ClockMHz: l.ClockMHz,
+			Program: l.Program, Code: len(t.Program(i)), Workgroups: l.Workgroups[0] * l.Workgroups[1] * l.Workgroups[2], InTrace: len(t.Workgroups(i)),
+			Dropped: t.Dropped(i), Patterns: len(t.Patterns(i)), Dependence: l.Dependence, Slice: l.Slice, Notes: l.Notes}
+		if r.Dependence == nil {
+			r.Dependence = []trace.Dependence{}
+		}
+		for _, g := range t.Workgroups(i) {
+			r.Waves += len(t.Waves(i, g))
+		}
+		if res := t.Result(i); res != nil {
+			r.Cycles, r.Instructions = res.Cycles, res.Instructions
+		}
+		x.Launches = append(x.Launches, r)
+	}
+	return x, nil
+}
+
+// TraceInfoOf writes what is in a trace.
+func TraceInfoOf(w io.Writer, path string, allowTruncated bool, format string) error {
+	t, err := openTrace(path, allowTruncated)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	x, err := t.info()
+	if err != nil {
+		return usagef("%s: %w", path, err)
+	}
+	tab := report.Table{Header: []string{"what", "value"}, Left: []int{1}}
+	tab.Add("file", x.File)
+	tab.Add("bytes", report.Thousands(x.Bytes))
+	tab.Add("version", x.Version)
+	tab.Add("complete", yesNo(x.Complete))
+	if x.Fault != "" {
+		tab.Add("fault", x.Fault)
+	}
+	for _, k := range x.ChunkKinds {
+		tab.Add(k.Kind+" chunks", fmt.Sprintf("%d, %s bytes stored, %s unpacked", k.Chunks, report.Thousands(k.Stored), report.Thousands(k.Raw)))
+	}
+	for i := range x.Launches {
+		l := &x.Launches[i]
+		tab.Add(fmt.Sprintf("launch %d", i), fmt.Sprintf("%s for %s, from %s by %s", l.Kernel, l.CPU, l.Origin, l.Writer))
+		tab.Add("  program", fmt.Sprintf("%d instructions, %.16s", l.Code, l.Program))
+		tab.Add("  machine", fmt.Sprintf("%s (%s) at %.0f MHz", l.Machine, l.MachineHash, l.ClockMHz))
+		tab.Add("  workgroups", fmt.Sprintf("%d of %d, %d waves", l.InTrace, l.Workgroups, l.Waves))
+		tab.Add("  instructions", report.Thousands(int64(l.Instructions)))
+		tab.Add("  recorded cycles", report.Thousands(l.Cycles))
+		tab.Add("  lane patterns", l.Patterns)
+		if l.Dropped > 0 {
+			tab.Add("  cut off", fmt.Sprintf("%d waves", l.Dropped))
+		}
+		if s := dependenceNote(l.Dependence); s != "" {
+			tab.Add("  depends", s)
+		}
+		if l.Slice != "" {
+			tab.Add("  slice", l.Slice)
+		}
+		for _, n := range l.Notes {
+			tab.Add("  note", n)
+		}
+	}
+	return writeRows(w, format, &tab, x)
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+// TraceCheck reads all of a trace, and compares its program with a code object
+// if one is given.
+func TraceCheck(w io.Writer, path, object, kernel string, allowTruncated bool, format string) error {
+	if err := CheckFormat(format, report.Formats); err != nil {
+		return err
+	}
+	t, err := openTrace(path, allowTruncated)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	waves, err := t.Check()
+	if err != nil {
+		return usagef("%s: %w", path, err)
+	}
+	for i := range t.Launches() {
+		if _, err := kernelOf(t.Launch(i), t.Program(i)); err != nil {
+			return usagef("%s: launch %d: %w", path, i, err)
+		}
+	}
+	if err := t.matches(object, kernel); err != nil {
+		return err
+	}
+	res := struct {
+		File     string `json:"file"`
+		Sound    bool   `json:"sound"`
+		Complete bool   `json:"complete"`
+		Launches int    `json:"launches"`
+		Waves    int    `json:"waves"`
+		Fault    string `json:"fault,omitempty"`
+	}{path, true, t.Truncated() == nil, t.Launches(), waves, ""}
+	if err := t.Truncated(); err != nil {
+		res.Fault = err.Error()
+	}
+	tab := report.Table{Header: []string{"file", "sound", "complete", "launches", "waves"}, Left: []int{0}}
+	tab.Add(path, "yes", yesNo(res.Complete), res.Launches, res.Waves)
+	return writeRows(w, format, &tab, res)
+}
+
+// Selection chooses waves and instructions of a trace: ranges such as "3",
+// "0-7" or "0-7,12"; empty means all.
+type Selection struct {
+	Launch     int // for a dump; -1: all
+	Workgroups string
+	Waves      string
+	Range      string // of a wave's instructions, in order of execution
+}
+
+// ranges is a parsed list of ranges.
+type ranges [][2]int
+
+func parseRanges(flag, s string) (ranges, error) {
+	if s == "" {
+		return nil, nil
+	}
+	var out ranges
+	for _, part := range strings.Split(s, ",") {
+		a, b, two := strings.Cut(strings.TrimSpace(part), "-")
+		lo, err := strconv.Atoi(a)
+		hi := lo
+		if err == nil && two {
+			hi, err = strconv.Atoi(b)
+		}
+		if err != nil || lo < 0 || hi < lo {
+			return nil, usagef("%s is %q; write numbers and ranges, such as 0-7,12", flag, s)
+		}
+		out = append(out, [2]int{lo, hi})
+	}
+	return out, nil
+}
+
+func (r ranges) has(n int) bool {
+	if r == nil {
+		return true
+	}
+	for _, x := range r {
+		if n >= x[0] && n <= x[1] {
+			return true
+		}
+	}
+	return false
+}
+
+// selected is a parsed Selection.
+type selected struct {
+	groups, waves ranges
+	from, to      uint64 // instructions [from, to); to 0 means to the end
+}
+
+func (s *Selection) parse() (selected, error) {
+	var x selected
+	var err error
+	if x.groups, err = parseRanges("--workgroups", s.Workgroups); err != nil {
+		return x, err
+	}
+	if x.waves, err = parseRanges("--waves", s.Waves); err != nil {
+		return x, err
+	}
+	r, err := parseRanges("--range", s.Range)
+	if err != nil {
+		return x, err
+	}
+	if len(r) > 1 {
+		return x, usagef("--range is %q; give one range of instructions", s.Range)
+	}
+	if r != nil {
+		x.from, x.to = uint64(r[0][0]), uint64(r[0][1])+1
+	}
+	return x, nil
+}
+
+// errStop ends a walk early.
+var errStop = errors.New("stop")
+
+// TraceDump writes the selected waves of a trace as text, one instruction a
+// line.
+func TraceDump(w io.Writer, path string, s Selection, allowTruncated bool) error {
+	x, err := s.parse()
+	if err != nil {
+		return err
+	}
+	t, err := openTrace(path, allowTruncated)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	if s.Launch >= t.Launches() || s.Launch < -1 {
+		return usagef("%s has no launch %d; it has %d", path, s.Launch, t.Launches())
+	}
+	b := bufio.NewWriter(w)
+	found := false
+	for i := range t.Launches() {
+		if s.Launch >= 0 && s.Launch != i {
+			continue
+		}
+		k, err := kernelOf(t.Launch(i), t.Program(i))
+		if err != nil {
+			return usagef("%s: launch %d: %w", path, i, err)
+		}
+		fmt.Fprintf(b, "launch %d: %s for %s\n", i, k.Name, k.CPU)
+		for _, g := range t.Workgroups(i) {
+			for _, v := range t.Waves(i, g) {
+				if !x.groups.has(g) || !x.waves.has(v) {
+					continue
+				}
+				found = true
+				if err := dumpWave(b, t, i, g, v, k, &x); err != nil {
+					return usagef("%s: %w", path, err)
+				}
+			}
+		}
+	}
+	if !found {
+		return usagef("%s has none of the waves that are asked for", path)
+	}
+	return b.Flush()
+}
+
+// dumpWave writes one wave: number, pc, EXEC, text, and the addresses of its
+// active lanes.
+func dumpWave(b *bufio.Writer, t *openedTrace, launch, g, v int, k *isa.Kernel, x *selected) error {
+	parts, err := t.Wave(launch, g, v)
+	if err != nil {
+		return err
+	}
+	total := uint64(0)
+	for _, p := range parts {
+		total += p.Instructions
+	}
+	fmt.Fprintf(b, "workgroup %d wave %d: %d instructions\n", g, v, total)
+	err = trace.Walk(parts, func(s *trace.Step) error {
+		if x.to > 0 && s.Number >= x.to {
+			return errStop
+		}
+		if s.Number < x.from {
+			return nil
+		}
+		in := &k.Insts[s.Inst]
+		fmt.Fprintf(b, "%8d  %#06x  %016x  %s", s.Number, in.PC, s.Exec, in.Text(k.CPU))
+		if s.Issue != nil {
+			fmt.Fprintf(b, "  ; cycle %d stall %d duration %d", s.Issue.Cycle, s.Issue.Stall, s.Issue.Duration)
+		}
+		if s.Pattern != nil {
+			fmt.Fprintf(b, "  ; %s", accessText(s.Pattern, s.Base))
+		}
+		if s.Jumps {
+			fmt.Fprintf(b, "  ; to %#06x", k.Insts[s.Next].PC)
+		}
+		return b.WriteByte('\n')
+	})
+	if errors.Is(err, errStop) {
+		err = nil
+	}
+	return err
+}
+
+// accessText describes the addresses of an access.
+func accessText(p *trace.Pattern, base uint64) string {
+	if p.Lanes == 0 {
+		return "no lane"
+	}
+	var s strings.Builder
+	fmt.Fprintf(&s, "%#x", base)
+	if step, ok := p.Affine(); ok {
+		if p.Lanes != 1<<uint(p.First()) {
+			fmt.Fprintf(&s, " lane%+d", step)
+		}
+	} else {
+		for lane := range trace.Lanes {
+			if p.Lanes>>lane&1 != 0 && lane != p.First() {
+				fmt.Fprintf(&s, ",%+d", p.Offset[lane])
+			}
+		}
+	}
+	if p.Offset2 != nil {
+		fmt.Fprintf(&s, " and %#x", base+uint64(p.Offset2[p.First()]))
+	}
+	if p.Lanes != ^uint64(0) {
+		fmt.Fprintf(&s, " lanes %#x", p.Lanes)
+	}
+	fmt.Fprintf(&s, " x%d", p.Bytes)
+	return s.String()
+}
+
+// writeTrace writes a trace file as a whole, or nothing.
+func writeTrace(path string, write func(*trace.Writer) error) error {
+	f, err := createOutput(path)
+	if err != nil {
+		return err
+	}
+	w, err := trace.NewWriter(f)
+	if err == nil {
+		err = write(w)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		f.discard()
+		if errors.Is(err, os.ErrInvalid) {
+			return usagef("%s: %w", path, err)
+		}
+		return err
+	}
+	return f.commit()
+}
