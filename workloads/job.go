@@ -60,7 +60,7 @@ type Definition struct {
 var Definitions = []Definition{
 	{"gemm", "HipKittens GEMM: C = A B^T, pingpong8 (8 waves) or interleave4 (4 waves)", "whisker run gemm", gemmOptions, buildGEMM, everyGEMMForm},
 	{"layernorm", "fused dropout, residual add and layer norm", "whisker run layernorm", layernormOptions, buildLayerNorm, layernormForms},
-	{"attention", "attention forward, MHA and GQA, online softmax with lazy rescaling", "whisker run attention", attentionOptions, buildAttention, attentionForms},
+	{"attention", "attention forward, MHA and GQA, online softmax with lazy rescaling", "whisker run attention --batch 1", attentionOptions, buildAttention, attentionForms},
 	{"rotary", "rotary position embedding", "whisker run rotary", rotaryOptions, buildRotary, rotaryForms},
 	{bwdName, "attention backward, with the delta and dQ reshuffle kernels", "whisker run attention-backward --batch 1 --seq 1024", bwdOptions, buildBwd, bwdForms},
 }
