@@ -80,11 +80,16 @@ func (o *RecordOptions) finish(r *report.Run, perInst bool) {
 }
 
 // forKernel is what is asked for one kernel of a job: nil for all but one.
-func (o *RecordOptions) forKernel(job *workloads.Job, b *workloads.Built) *RecordOptions {
-	if o == nil || job.Kernels[min(o.Kernel, len(job.Kernels)-1)] != b {
-		return nil
+func (o *RecordOptions) forKernel(job *workloads.Job, b *workloads.Built) (*RecordOptions, error) {
+	switch {
+	case o == nil:
+		return nil, nil
+	case o.Kernel < 0 || o.Kernel >= len(job.Kernels):
+		return nil, usagef("--window-kernel is %d; %s has kernels 0 to %d", o.Kernel, job.Kernel, len(job.Kernels)-1)
+	case job.Kernels[o.Kernel] != b:
+		return nil, nil
 	}
-	return o
+	return o, nil
 }
 
 // recorder collects what a run does. A nil recorder records nothing.

@@ -182,6 +182,8 @@ func TestRecordRefusals(t *testing.T) {
 		{RecordOptions{Cycles: "5"}, "timing", "FROM:TO"},
 		{RecordOptions{Cycles: "9000000:"}, "timing", "ended at cycle"},
 		{RecordOptions{LimitMB: -1}, "timing", "--record-limit-mb"},
+		{RecordOptions{Kernel: 1}, "timing", "kernels 0 to 0"},
+		{RecordOptions{Kernel: -1}, "timing", "kernels 0 to 0"},
 		{RecordOptions{}, "functional", "functional"},
 	} {
 		o := oneCU()

@@ -257,7 +257,11 @@ func verify(r *report.Run, job *workloads.Job) error {
 // runTiming advances the machine cycle by cycle.
 func runTiming(o *RunOptions, r *report.Run, machine *configs.Resolved, job *workloads.Job, b *workloads.Built, law clockLaw, work *energy) error {
 	m := machine.Machine()
-	rec, err := newRecorder(o.Record.forKernel(job, b), m, b.Launch.NumWorkgroups(), expectedInsts(b))
+	ask, err := o.Record.forKernel(job, b)
+	if err != nil {
+		return err
+	}
+	rec, err := newRecorder(ask, m, b.Launch.NumWorkgroups(), expectedInsts(b))
 	if err != nil {
 		return err
 	}

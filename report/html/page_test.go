@@ -16,6 +16,7 @@ import (
 	"github.com/whisker-sim/whisker/report/html"
 	"github.com/whisker-sim/whisker/report/timeline"
 	"github.com/whisker-sim/whisker/sim"
+	"github.com/whisker-sim/whisker/swizzle"
 )
 
 // pingpong records 8-wave ping-pong on the teaching machine.
@@ -145,6 +146,16 @@ func TestUse(t *testing.T) {
 	js[bool](b, `([...document.querySelectorAll("#code button")].find(x => x.innerText === "Sort by stall").click(), true)`)
 	if !js[bool](b, `(v => v.every((x, i) => i === 0 || x <= v[i - 1]) && v[0] > 0)([...document.querySelectorAll("#code-table tbody tr")].map(r => +r.children[5].innerText.replaceAll(",", "")))`) {
 		t.Error("the rows are not in order of stalls")
+	}
+	// The page orders tiles as the kernels do.
+	for _, o := range []swizzle.Order{{Kind: swizzle.Remap, Window: 5, Chunk: 25, XCDs: 8}, {Kind: swizzle.Remap, Window: 8, Chunk: 64, XCDs: 8}, {Kind: swizzle.Remap, XCDs: 3}} {
+		grid := swizzle.Grid{Rows: 19, Cols: 31}
+		got := js[[][]int](b, fmt.Sprintf(`Array.from({length: %d}, (_, i) => whisker.remap(i, %d, 19, 31, %d, %d, %d))`, grid.Tiles(), grid.Tiles(), o.Window, o.Chunk, o.XCDs))
+		for i, tile := range got {
+			if want := o.Place(i, grid); tile[0] != want.Row || tile[1] != want.Col {
+				t.Fatalf("%v: workgroup %d has tile %v, want %v", o, i, tile, want)
+			}
+		}
 	}
 	// Digits change pages; every control can be reached by keys.
 	b.run(chromedp.KeyEvent("4"))

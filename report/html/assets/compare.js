@@ -55,10 +55,12 @@ function comparePage(root, meta, app) {
 
 const signed = x => Math.abs(x) < 0.05 ? "0.0" : (x > 0 ? "+" : "−") + Math.abs(x).toFixed(1);
 
+// optionText names the kernel's options: a GEMM's sizes in short, others as they are.
 function optionText(r) {
-  const o = r.options || {};
-  const list = Array.isArray(o.list) ? o.list.map(x => x.name + " " + x.value).join(", ") : [o.m && o.m + "x" + o.n + "x" + o.k, o.dtype, o.tile && "tile " + o.tile, o.schedule].filter(Boolean).join(", ");
-  return list ? " (" + list + ")" : "";
+  const { m, n, k, ...o } = r.options || {};
+  const list = m ? [m + "x" + n + "x" + k] : [];
+  for (const key in o) if (o[key] !== "" && o[key] !== null && typeof o[key] !== "object" && !(m && (key === "window" || key === "chunk") && !o[key])) list.push(key === "dtype" || key === "schedule" || key === "mfma" ? o[key] : key + " " + o[key]);
+  return list.length ? " (" + list.join(", ") + ")" : "";
 }
 
 function stallDiff(meta, a, b) {

@@ -25,7 +25,7 @@ async function main() {
     showTimeline(inst) { app.show("timeline"); const ok = made.timeline.showInst(inst); made.timeline.canvas.focus({ preventScroll: true }); made.timeline.canvas.scrollIntoView({ block: "nearest" }); return ok; },
     showCode(of, inst) { app.show("code"); made.code.show(inst); },
     get timeline() { return page("timeline"); },
-    made,
+    made, remap,
   };
   const make = { overview: overviewPage, timeline: timelinePage, code: codePage, lds: ldsPage, chiplets: chipletsPage, compare: comparePage };
   function page(name) {

@@ -13,8 +13,8 @@ function machinePeaks(run) {
 
 function overviewPage(root, meta) {
   const run = meta.runs[0], r = run.run;
-  const figures = [["cycles", fmt(r.cycles)], ["time, launch included", r.time_us.toFixed(2) + " us"], ["TFLOPS", r.tflops.toFixed(r.tflops < 10 ? 2 : 0)],
-    ["of the peak at this clock", pct(r.peak_share)], ["clock", fmt(r.clock_mhz) + " MHz"], ["workgroups", fmt(r.launch.workgroups)], ["wave instructions", fmt(r.wave_instructions)]];
+  const figures = [["cycles", fmt(r.cycles)], ["time, launch included", r.time_us.toFixed(2) + " us"], ...(r.flops ? [["TFLOPS", r.tflops.toFixed(r.tflops < 10 ? 2 : 0)], ["of the peak at this clock", pct(r.peak_share)]] :
+      [["from and to HBM", r.hbm.bandwidth_tbs.toPrecision(3) + " TB/s"], ["from and to LLC", r.llc.bandwidth_tbs.toPrecision(3) + " TB/s"]]), ["clock", fmt(r.clock_mhz) + " MHz"], ["workgroups", fmt(r.launch.workgroups)], ["wave instructions", fmt(r.wave_instructions)]];
   root.append(el("ul", { class: "figures" }, figures.map(([k, v]) => el("li", {}, el("b", {}, v), el("span", {}, k)))));
   const sol = [["matrix pipe", r.matrix_utilization], ...(r.loop_matrix_utilization ? [["… in the main loop", r.loop_matrix_utilization]] : []), ["VALU", r.valu_utilization], ["LDS banks", r.lds.bank_utilization], ["vector L1", r.tcp.utilization],
     ["L2", r.l2.utilization], ["LLC", r.llc.utilization], ["HBM", r.hbm.utilization], ["issue", r.issue_utilization]];
