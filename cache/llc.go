@@ -462,3 +462,6 @@ func (l *LLC) Warm(line uint64, dirty bool) {
 		set.write(way, l.cfg.LineBytes, l.cfg.LineBytes)
 	}
 }
+
+// Empty invalidates every line. Nothing may be under way.
+func (l *LLC) Empty() { l.tags.reset() }

@@ -64,6 +64,13 @@ type RunOptions struct {
 	// monitor's address.
 	Notices io.Writer
 
+	// Warmup, when set, is how many launches are simulated before the measured
+	// one; 0 measures the first. nil takes the LLC to hold what a launch leaves.
+	Warmup *int
+	// RotateBuffers says that every launch uses buffers of its own, so that the
+	// LLC holds none of the measured launch's.
+	RotateBuffers bool
+
 	tracing *tracing   // the trace being written
 	replay  *replaying // the trace being replayed
 }
@@ -120,6 +127,9 @@ func (o *RunOptions) Check() error {
 	}
 	if o.Threads < 1 || o.Threads > maxThreads {
 		return usagef("--threads is %d; it must be from 1 to %d", o.Threads, maxThreads)
+	}
+	if err := o.checkWarmup(); err != nil {
+		return err
 	}
 	if err := o.Record.check(o.Mode); err != nil {
 		return err

@@ -132,7 +132,7 @@ func pilot(o *RunOptions, machine *configs.Resolved, job *workloads.Job, law clo
 	if err != nil {
 		return 0, err
 	}
-	opts := xcd.GPUOptions{Decisions: known.d, Threads: o.Threads, ColdLLC: o.ColdLLC, Warm: warmRanges(longest), StopAt: pilotCycles}
+	opts := xcd.GPUOptions{Decisions: known.d, Threads: o.Threads, ColdLLC: o.cold(), Warm: o.warm(longest), StopAt: pilotCycles}
 	o.replay.attach(&opts, nil, longest)
 	g, err := xcd.NewGPU(m, law.mhz, longest.Launch, opts)
 	if err != nil {
@@ -148,12 +148,18 @@ func pilot(o *RunOptions, machine *configs.Resolved, job *workloads.Job, law clo
 
 // runKernels runs a job's kernels once, at the law's clock.
 func runKernels(o *RunOptions, machine *configs.Resolved, job *workloads.Job, law clockLaw) (parts []*report.Run, work energy, err error) {
+	seq := &sequence{machine: machine.Machine(), mhz: law.mhz}
+	if o.Warmup != nil {
+		if err := seq.warmUp(o); err != nil {
+			return nil, work, err
+		}
+	}
 	for _, b := range job.Kernels {
 		part := newReport(o, machine, job, b)
 		if o.Mode == "functional" {
 			err = runFunctional(part, b)
 		} else {
-			err = runTiming(o, part, machine, job, b, law, &work)
+			err = runTiming(o, part, machine, job, b, law, &work, seq)
 		}
 		if err != nil {
 			return nil, work, err
@@ -255,7 +261,7 @@ func verify(r *report.Run, job *workloads.Job) error {
 }
 
 // runTiming advances the machine cycle by cycle.
-func runTiming(o *RunOptions, r *report.Run, machine *configs.Resolved, job *workloads.Job, b *workloads.Built, law clockLaw, work *energy) error {
+func runTiming(o *RunOptions, r *report.Run, machine *configs.Resolved, job *workloads.Job, b *workloads.Built, law clockLaw, work *energy, seq *sequence) error {
 	m := machine.Machine()
 	ask, err := o.Record.forKernel(job, b)
 	if err != nil {
@@ -269,7 +275,7 @@ func runTiming(o *RunOptions, r *report.Run, machine *configs.Resolved, job *wor
 	defer stop()
 	opts := xcd.GPUOptions{
 		Full: o.Mode == "full", LoopStart: b.LoopStart, LoopEnd: b.LoopEnd,
-		Threads: o.Threads, ColdLLC: o.ColdLLC, Warm: warmRanges(b), Monitor: o.Monitor, Progress: o.Progress, Expected: expectedInsts(b),
+		Threads: o.Threads, ColdLLC: o.cold() && seq.gpu == nil, Warm: o.warm(b), Monitor: o.Monitor, Progress: o.Progress, Expected: expectedInsts(b),
 	}
 	known, err := o.decide(m, job, b)
 	if err != nil {
@@ -284,7 +290,7 @@ func runTiming(o *RunOptions, r *report.Run, machine *configs.Resolved, job *wor
 	if o.Adjust != nil {
 		o.Adjust(&opts, b.Launch, stop)
 	}
-	g, err := xcd.NewGPU(m, law.mhz, b.Launch, opts)
+	g, err := seq.load(b, opts)
 	if err != nil {
 		return &UsageError{err} // it does not fit, or an instruction has no timing class
 	}
@@ -304,6 +310,9 @@ func runTiming(o *RunOptions, r *report.Run, machine *configs.Resolved, job *wor
 		return err
 	}
 	collect(r, res, m, b, law, o.PerInstruction || rec != nil)
+	if res.Timing.Stopped {
+		seq.cut()
+	}
 	if sampled {
 		extrapolate(r, res, b.Launch.NumWorkgroups(), g.Capacity(), o.parts)
 	}

@@ -20,6 +20,9 @@ type Monitor interface {
 	RegisterComponent(sim.Component)
 }
 
+// NewCUFunc makes the CU id of an XCD.
+type NewCUFunc func(xcd, id int, l2 cache.L2Port, done func(now int64, wg int)) (ComputeUnit, error)
+
 // Options of a chip.
 type Options struct {
 	// Threads is how many dies run at the same time; less than 2 means one.
@@ -27,7 +30,7 @@ type Options struct {
 	Threads int
 	// NewCU makes the CU id of an XCD. It sends its lines to l2 and calls done
 	// from within Step when a workgroup has ended.
-	NewCU func(xcd, id int, l2 cache.L2Port, done func(now int64, wg int)) (ComputeUnit, error)
+	NewCU NewCUFunc
 	// Monitor, when not nil, is given the engine and the components.
 	Monitor Monitor
 	// EveryCycle steps every CU in every cycle instead of skipping to the next
@@ -236,22 +239,9 @@ func (c *Chip) buildXCD(i int, coreMHz float64, o Options) error {
 	if err != nil {
 		return fmt.Errorf("machine %s: %w", m.Name, err)
 	}
-	for id := range m.Chip.CUsPerXCD {
-		cu, err := o.NewCU(i, id, x, func(now int64, _ int) { x.workgroupDone(id, now) })
-		if err != nil {
-			return fmt.Errorf("machine %s: %s: CU %d: %w", m.Name, name, id, err)
-		}
-		f, _ := cu.(Failer)
-		x.cus = append(x.cus, cu)
-		x.failers = append(x.failers, f)
-		t, _ := cu.(toucher)
-		x.touchers = append(x.touchers, t)
+	if err := x.setCUs(m, o.NewCU); err != nil {
+		return fmt.Errorf("machine %s: %s: %w", m.Name, name, err)
 	}
-	x.next = make([]int64, len(x.cus))
-	for i := range x.next {
-		x.next[i] = cache.Never
-	}
-	x.inbox = make([]inbox, len(x.cus))
 	x.lanes = make([]lane, m.L2.Channels)
 	for i := range x.lanes {
 		x.lanes[i].at = cache.Never
@@ -259,7 +249,6 @@ func (c *Chip) buildXCD(i int, coreMHz float64, o Options) error {
 	x.crossbarAt = cache.Never
 	x.quantum = max(1, min(quantumCycles, x.l2.Lookahead(), int64(m.Dispatch.WorkgroupGapCycles)))
 	x.requests = make([][]request, x.quantum)
-	x.dispatch = newDispatcher(&m.Dispatch, x.cus, m.Chip.ShaderEngines)
 	x.memory = sim.NewPort(x, portDepth, portDepth, name+".Memory")
 	x.control = sim.NewPort(x, portDepth, portDepth, name+".Control")
 	x.AddPort("Memory", x.memory)
@@ -276,6 +265,50 @@ func (c *Chip) buildXCD(i int, coreMHz float64, o Options) error {
 	c.command.remotes = append(c.command.remotes, x.control.AsRemote())
 	return nil
 }
+
+// setCUs gives the die new CUs: those of the next kernel. Nothing may be under
+// way.
+func (x *XCD) setCUs(m *configs.Machine, newCU NewCUFunc) error {
+	x.cus, x.failers, x.touchers = nil, nil, nil
+	for id := range m.Chip.CUsPerXCD {
+		cu, err := newCU(x.index, id, x, func(now int64, _ int) { x.workgroupDone(id, now) })
+		if err != nil {
+			return fmt.Errorf("CU %d: %w", id, err)
+		}
+		f, _ := cu.(Failer)
+		x.cus = append(x.cus, cu)
+		x.failers = append(x.failers, f)
+		t, _ := cu.(toucher)
+		x.touchers = append(x.touchers, t)
+	}
+	x.next = make([]int64, len(x.cus))
+	for i := range x.next {
+		x.next[i] = cache.Never
+	}
+	x.inbox = make([]inbox, len(x.cus))
+	x.dispatch = newDispatcher(&m.Dispatch, x.cus, m.Chip.ShaderEngines)
+	return nil
+}
+
+// SetCUs gives every XCD the CUs of another kernel: kernels that are run in
+// sequence on one chip find in the LLC what those before them have left. A
+// launch must have ended before.
+func (c *Chip) SetCUs(newCU NewCUFunc) error {
+	for _, x := range c.xcds {
+		if x.busy() || !x.l2.Idle() {
+			return fmt.Errorf("%s: a kernel is running", x.Name())
+		}
+		if err := x.setCUs(c.machine, newCU); err != nil {
+			return fmt.Errorf("%s: %w", x.Name(), err)
+		}
+	}
+	return nil
+}
+
+// EmptyLLC forgets what the LLC holds, in no time and moving no bytes: what a
+// launch finds whose buffers other launches, on buffers of their own, have
+// pushed out.
+func (c *Chip) EmptyLLC() { c.iod.llc.Empty() }
 
 // Engine returns an Akita engine for the whole chip: its time, and pausing.
 func (c *Chip) Engine() sim.Engine { return c.clock }

@@ -55,13 +55,14 @@ type GPUResult struct {
 	Drift     []DriftSample // in order of time, where the kernel has a marked loop
 }
 
-// GPU is a machine with a launch on it.
+// GPU is a machine with a launch on it, or with launches in sequence.
 type GPU struct {
-	chip  *Chip
-	prog  *cu.Program
-	cus   []*cu.CU
-	stats []cu.Stats // per XCD
-	wgs   int
+	machine *configs.Machine
+	chip    *Chip
+	prog    *cu.Program
+	cus     []*cu.CU
+	stats   []cu.Stats // per XCD
+	wgs     int
 
 	drift    []DriftSample
 	present  func(wg int) bool
@@ -80,20 +81,66 @@ type GPU struct {
 // error when the kernel does not fit the machine or has an instruction without
 // a timing class.
 func NewGPU(m *configs.Machine, mhz float64, l *isa.Launch, o GPUOptions) (*GPU, error) {
+	g := &GPU{machine: m}
+	newCU, err := g.prepare(l, o)
+	if err != nil {
+		return nil, err
+	}
+	opts := Options{Threads: o.Threads, NewCU: newCU, EveryCycle: o.EveryCycle}
+	if o.Monitor {
+		g.monitor = monitoring.NewMonitor()
+		opts.Monitor = g.monitor
+	}
+	// The launch overhead is no part of the kernel's cycles: the report adds it
+	// to their time.
+	bare := *m
+	bare.Dispatch.LaunchOverheadUS = 0
+	if g.chip, err = New(&bare, mhz, opts); err != nil {
+		return nil, err
+	}
+	if !o.ColdLLC {
+		g.chip.WarmLLC(o.Warm)
+	}
+	return g, nil
+}
+
+// Load puts another launch on the machine, after Run has ended: a kernel that
+// follows on the same queue. The L2s were written back and invalidated, the LLC
+// keeps what it has, so that Warm is not looked at; Threads, Monitor and
+// EveryCycle stay those of NewGPU. A launch that was stopped before its end
+// cannot be followed.
+func (g *GPU) Load(l *isa.Launch, o GPUOptions) error {
+	newCU, err := g.prepare(l, o)
+	if err != nil {
+		return err
+	}
+	return g.chip.SetCUs(newCU)
+}
+
+// EmptyLLC forgets what the LLC holds: the next launch uses other buffers than
+// those before it, which have filled the LLC.
+func (g *GPU) EmptyLLC() { g.chip.EmptyLLC() }
+
+// prepare takes a launch and gives what makes its CUs.
+func (g *GPU) prepare(l *isa.Launch, o GPUOptions) (NewCUFunc, error) {
+	m := g.machine
 	spec := CUSpec(m)
 	prog, err := cu.NewProgram(spec, l, cu.ProgramOptions{Full: o.Full, Source: o.Source, LoopStart: o.LoopStart, LoopEnd: o.LoopEnd, Decisions: o.Decisions})
 	if err != nil {
 		return nil, err
 	}
-	g := &GPU{prog: prog, stats: make([]cu.Stats, m.Chip.XCDs), wgs: l.NumWorkgroups(), present: o.Present}
 	var loggers []cu.Logger
 	for i := range m.Chip.XCDs {
 		if o.Log != nil {
 			loggers = append(loggers, o.Log(i))
 		}
 	}
+	g.prog, g.cus, g.stats, g.wgs, g.drift = prog, nil, make([]cu.Stats, m.Chip.XCDs), l.NumWorkgroups(), nil
+	g.present = o.Present
+	g.progress, g.notices, g.expected = o.Progress, o.Notices, o.Expected
+	g.stopAt, g.stopAfter, g.markEvery = o.StopAt, o.StopAfter, o.MarkEvery
 	var shared *cu.Shared
-	newCU := func(xcc, id int, l2 cache.L2Port, done func(now int64, wg int)) (ComputeUnit, error) {
+	return func(xcc, id int, l2 cache.L2Port, done func(now int64, wg int)) (ComputeUnit, error) {
 		if id%m.Fetch.SharedByCUs == 0 {
 			shared = cu.NewShared(spec)
 			if !o.ColdLLC {
@@ -123,25 +170,7 @@ func NewGPU(m *configs.Machine, mhz float64, l *isa.Launch, o GPUOptions) (*GPU,
 		}
 		g.cus = append(g.cus, c)
 		return c, nil
-	}
-	opts := Options{Threads: o.Threads, NewCU: newCU, EveryCycle: o.EveryCycle}
-	if o.Monitor {
-		g.monitor = monitoring.NewMonitor()
-		opts.Monitor = g.monitor
-	}
-	// The launch overhead is no part of the kernel's cycles: the report adds it
-	// to their time.
-	bare := *m
-	bare.Dispatch.LaunchOverheadUS = 0
-	if g.chip, err = New(&bare, mhz, opts); err != nil {
-		return nil, err
-	}
-	if !o.ColdLLC {
-		g.chip.WarmLLC(o.Warm)
-	}
-	g.progress, g.notices, g.expected = o.Progress, o.Notices, o.Expected
-	g.stopAt, g.stopAfter, g.markEvery = o.StopAt, o.StopAfter, o.MarkEvery
-	return g, nil
+	}, nil
 }
 
 // report turns the chip's progress, in workgroups, into one in wave

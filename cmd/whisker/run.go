@@ -33,6 +33,8 @@ type runCmd struct {
 	Seed             uint64   `default:"1" group:"Run" help:"Seed of the input values."`
 	LaunchOverheadUS *float64 `name:"launch-overhead-us" group:"Run" placeholder:"US" help:"Launch overhead in us; the machine's own unless given."`
 	ColdLLC          bool     `name:"cold-llc" group:"Run" help:"Start with an empty LLC."`
+	Warmup           *int     `group:"Run" placeholder:"N" help:"Simulate N launches before the measured one; 0 measures the first. Unless given, the LLC starts as a launch leaves it."`
+	RotateBuffers    bool     `group:"Run" help:"Every launch uses buffers of its own: the LLC holds none of the measured launch's."`
 	Monitor          bool     `group:"Run" help:"Serve Akita's monitor while the run goes on."`
 	SampleRounds     int      `group:"Run" placeholder:"N" help:"Simulate only the first N rounds of workgroups and extrapolate the time."`
 	PerInstruction   bool     `group:"Run" help:"Report issue and stalls of every instruction address."`
@@ -87,7 +89,7 @@ func (c *runCmd) options() (sim.RunOptions, error) {
 	return sim.RunOptions{
 		Kernel: c.Kernel, Arch: c.Arch, Machine: c.Machine, Set: c.Set, Options: kernel,
 		Mode: c.Mode, Verify: c.Verify, Threads: c.Threads, Seed: c.Seed, LaunchOverheadUS: c.LaunchOverheadUS,
-		ColdLLC: c.ColdLLC, Trace: c.Trace, Monitor: c.Monitor, PerInstruction: c.PerInstruction, SampleRounds: c.SampleRounds, Notices: os.Stderr, Record: c.ask(),
+		ColdLLC: c.ColdLLC, Warmup: c.Warmup, RotateBuffers: c.RotateBuffers, Trace: c.Trace, Monitor: c.Monitor, PerInstruction: c.PerInstruction, SampleRounds: c.SampleRounds, Notices: os.Stderr, Record: c.ask(),
 	}, err
 }
 

@@ -1,0 +1,98 @@
+package sim
+
+import (
+	"context"
+	"testing"
+
+	"github.com/whisker-sim/whisker/workloads"
+	"github.com/whisker-sim/whisker/xcd"
+)
+
+// Launches on one GPU: the second finds the first's data in the LLC and nothing
+// in the L2; after the LLC is emptied a launch takes as long as the first again.
+func TestLaunchesInSequence(t *testing.T) {
+	machine, err := LoadMachine("mi355x", "", []string{"chip.xcds=2", "chip.iods=1", "chip.cus_per_xcd=4"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := workloads.Spec{M: 512, N: 512, K: 512, Tile: "128x128", W: -1, C: -1, XCDs: 2}
+	cpu, err := cpuOf("gfx950")
+	if err != nil {
+		t.Fatal(err)
+	}
+	launch := func() *workloads.Built {
+		b, err := workloads.GEMM(cpu, spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	g, err := xcd.NewGPU(machine.Machine(), 1800, launch().Launch, xcd.GPUOptions{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func() *xcd.GPUResult {
+		t.Helper()
+		r, err := g.Run(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	first := run()
+	if err := g.Load(launch().Launch, xcd.GPUOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	second := run()
+	if a, b := first.Memory.L2.ReadMisses, second.Memory.L2.ReadMisses; b < a*9/10 || b > a*11/10 {
+		t.Errorf("L2 misses: %d in the first launch, %d in the second: it is invalidated between them", a, b)
+	}
+	if r := second.Memory.LLC.ReadHitRate(); r != 1 {
+		t.Errorf("the second launch hits the LLC at a rate of %.3f, want 1", r)
+	}
+	if r := first.Memory.LLC.ReadMisses; r < 2*512*512*2/128 {
+		t.Errorf("the first launch misses the LLC %d times, with 8192 lines to read", r)
+	}
+	if second.Timing.Cycles >= first.Timing.Cycles {
+		t.Errorf("the second launch takes %d cycles, the first %d", second.Timing.Cycles, first.Timing.Cycles)
+	}
+	g.EmptyLLC()
+	if err := g.Load(launch().Launch, xcd.GPUOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	third := run()
+	if a, b := float64(first.Timing.Cycles), float64(third.Timing.Cycles); b < 0.99*a || b > 1.01*a {
+		t.Errorf("the first launch takes %.0f cycles, one with an empty LLC %.0f", a, b)
+	}
+}
+
+// --warmup and --rotate-buffers, and what they refuse.
+func TestWarmup(t *testing.T) {
+	run := func(edit func(*RunOptions)) (int64, float64) {
+		t.Helper()
+		o := RunOptions{Kernel: "gemm", Arch: "mi355x", M: 512, N: 512, K: 512, Mode: "timing", Threads: 1, Seed: 1, Set: []string{"chip.cus_per_xcd=4"}}
+		edit(&o)
+		r, err := Run(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Cycles, r.LLC.HitRate
+	}
+	none, one := 0, 1
+	coldCycles, coldRate := run(func(o *RunOptions) { o.Warmup = &none })
+	warmCycles, warmRate := run(func(o *RunOptions) { o.Warmup = &one })
+	_, rotated := run(func(o *RunOptions) { o.Warmup, o.RotateBuffers = &one, true })
+	_, guessed := run(func(o *RunOptions) { o.RotateBuffers = true })
+	if warmRate < 0.99 || coldRate > 0.9 || warmCycles >= coldCycles {
+		t.Errorf("first launch: %d cycles, LLC %.3f; after one: %d, %.3f", coldCycles, coldRate, warmCycles, warmRate)
+	}
+	if rotated > 0.9 || guessed > 0.9 {
+		t.Errorf("rotated buffers: LLC hit rates %.3f and %.3f, cold %.3f", rotated, guessed, coldRate)
+	}
+	less, more := -1, maxWarmup+1
+	for _, o := range []RunOptions{{Warmup: &less}, {Warmup: &more}, {Warmup: &one, ColdLLC: true}, {Warmup: &one, Mode: "functional"}} {
+		if err := o.checkWarmup(); err == nil {
+			t.Errorf("%+v is taken", o)
+		}
+	}
+}
