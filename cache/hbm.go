@@ -11,8 +11,11 @@ type HBMConfig struct {
 	RowMissCycles   int64   // precharge and activate, before the access
 	BanksPerChannel int
 	RowBytes        int
-	RefreshInterval int64 // cycles between refreshes of a channel; 0: none
-	RefreshCycles   int64 // a channel is closed for this long
+	RefreshInterval int64 // cycles between refreshes of a bank; 0: none
+	RefreshCycles   int64 // what is refreshed is closed for this long
+	// RefreshBanks refreshes one bank of a channel after the other instead of all
+	// at once.
+	RefreshBanks bool
 }
 
 // BurstBytes is the least that a channel transfers: an HBM3 pseudo channel
@@ -149,10 +152,10 @@ func (h *hbm) wakeBank(b *hbmBank, n int32) {
 }
 
 // open starts an access: at once when its row is open, after precharge and
-// activate otherwise. A refresh closes the rows of its channel.
+// activate otherwise. A refresh closes the rows of what it refreshes.
 func (h *hbm) open(now int64, b *hbmBank, r int32) {
 	q := &h.requests[r-1]
-	start, epoch := h.afterRefresh(now, int(q.bank)/h.cfg.BanksPerChannel)
+	start, epoch := h.afterRefresh(now, int(q.bank))
 	if b.row == q.row && b.epoch == epoch {
 		h.stats.RowHits++
 	} else {
@@ -168,13 +171,17 @@ func (h *hbm) open(now int64, b *hbmBank, r int32) {
 	h.wheel.push(event{at: start, id: uint32(r), kind: llcBus})
 }
 
-// afterRefresh returns the first cycle from now on in which the channel is not
+// afterRefresh returns the first cycle from now on in which a bank is not
 // refreshing, and the number of its refresh interval.
-func (h *hbm) afterRefresh(now int64, channel int) (start, epoch int64) {
+func (h *hbm) afterRefresh(now int64, bank int) (start, epoch int64) {
 	if h.cfg.RefreshInterval == 0 {
 		return now, 0
 	}
+	channel := bank / h.cfg.BanksPerChannel
 	t := now - h.channels[channel].offset
+	if h.cfg.RefreshBanks { // the banks of a channel take turns
+		t -= h.cfg.RefreshInterval * int64(bank%h.cfg.BanksPerChannel) / int64(h.cfg.BanksPerChannel)
+	}
 	epoch = floorDiv(t, h.cfg.RefreshInterval)
 	// The refresh is at the end of the interval, so a run begins undisturbed.
 	if left := h.cfg.RefreshInterval - (t - epoch*h.cfg.RefreshInterval); left <= h.cfg.RefreshCycles {

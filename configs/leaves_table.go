@@ -306,10 +306,12 @@ func hbmLeaves() []leafSpec {
 			func(m *Machine) any { return &m.HBM.RowBytes }),
 		leaf("hbm.row_miss_ns", "ns", nanos, "added for precharge and activate",
 			func(m *Machine) any { return &m.HBM.RowMissNS }),
-		leaf("hbm.refresh_interval_ns", "ns", from(1, 1e9), "between refreshes of a channel",
+		leaf("hbm.refresh_interval_ns", "ns", from(1, 1e9), "between refreshes of a bank, or of a channel",
 			func(m *Machine) any { return &m.HBM.RefreshIntervalNS }),
-		leaf("hbm.refresh_ns", "ns", nanos, "a refresh blocks the channel; 0 switches refresh off",
+		leaf("hbm.refresh_ns", "ns", nanos, "a refresh blocks its bank or channel for this long; 0 switches refresh off",
 			func(m *Machine) any { return &m.HBM.RefreshNS }),
+		leaf("hbm.refresh_scope", "", oneOf("bank", "channel"), "what a refresh closes: the banks of a channel in turn, or all of them at once",
+			func(m *Machine) any { return &m.HBM.RefreshScope }),
 	}
 }
 

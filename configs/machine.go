@@ -174,6 +174,7 @@ type HBM struct {
 	RowBytes                     int
 	RowMissNS                    float64 // added for precharge and activate
 	RefreshIntervalNS, RefreshNS float64
+	RefreshScope                 string // bank | channel: what a refresh closes
 }
 
 // Dispatch is the workgroup launcher.

@@ -412,11 +412,13 @@ func (c *CU) LineReturned(now int64, tag uint32) int64 {
 	c.now = max(c.now, now)
 	switch {
 	case tag&tagSMEM != 0:
-		w := c.waves[tag>>8&0xffff]
-		w.lgkmDone[tag&255] = now + 1
-		c.memoryDone(now+1, tag&^tagSMEM, CounterLGKM)
+		// A miss passes the scalar cache as a hit does, before the L2 or after: with
+		// the L2's own time that is the 170 to 179 cycles that a chase measures.
+		w, done := c.waves[tag>>8&0xffff], now+max(1, c.spec.ScalarHitCycles)
+		w.lgkmDone[tag&255] = done
+		c.memoryDone(done, tag&^tagSMEM, CounterLGKM)
 		c.sh.scalar.insert(w.scalarLine[tag&255])
-		c.completed(w, now+1)
+		c.completed(w, done)
 	case tag&tagFetch != 0:
 		c.fetched(now, tag&^tagFetch)
 	default:

@@ -63,6 +63,8 @@ var Definitions = []Definition{
 	{"attention", "attention forward, MHA and GQA, online softmax with lazy rescaling", "whisker run attention --batch 1", attentionOptions, buildAttention, attentionForms},
 	{"rotary", "rotary position embedding", "whisker run rotary", rotaryOptions, buildRotary, rotaryForms},
 	{bwdName, "attention backward, with the delta and dQ reshuffle kernels", "whisker run attention-backward --batch 1 --seq 1024", bwdOptions, buildBwd, bwdForms},
+	{"chase", "dependent loads of one wave over a footprint: latency", "whisker run chase --arch mi300x", chaseOptions, buildChase, chaseForms},
+	{"stream", "streaming reads over a footprint, one wave a SIMD: bandwidth", "whisker run stream --arch mi300x", streamOptions, buildStream, streamForms},
 }
 
 // Define finds a kernel by name.

@@ -188,6 +188,7 @@ func (c *Chip) buildIOD(coreMHz float64) error {
 		BanksPerChannel: m.HBM.BanksPerChannel, RowBytes: m.HBM.RowBytes,
 		RefreshInterval: cache.CyclesOf(m.HBM.RefreshIntervalNS, coreMHz),
 		RefreshCycles:   cache.CyclesOf(m.HBM.RefreshNS, coreMHz),
+		RefreshBanks:    m.HBM.RefreshScope != "channel",
 	}, d)
 	if err != nil {
 		return fmt.Errorf("machine %s: %w", m.Name, err)

@@ -37,6 +37,14 @@ type kernelFlags struct {
 	Causal    *bool    `kernel:"causal" group:"Kernel" help:"attention: hide later keys."`
 	Rescale   *string  `kernel:"rescale" group:"Kernel" placeholder:"WHEN" help:"attention: rescale outputs lazily (lazy, the default) or for each KV block (always)."`
 	Dropout   *float64 `kernel:"dropout" group:"Kernel" placeholder:"P" help:"layernorm: probability of an element to be dropped (default 0.01)."`
+	Footprint *string  `kernel:"footprint" group:"Kernel" placeholder:"SIZE" help:"chase, stream: bytes to go over, such as 64MiB (the default)."`
+	Hops      *int     `kernel:"hops" group:"Kernel" placeholder:"N" help:"chase: dependent loads (default 4096)."`
+	Load      *string  `kernel:"load" group:"Kernel" placeholder:"KIND" help:"chase: scalar (the default) or vector."`
+	Loads     *int     `kernel:"loads" group:"Kernel" placeholder:"N" help:"stream: loads in flight of a wave (default 8)."`
+	Width     *int     `kernel:"width" group:"Kernel" placeholder:"BYTES" help:"stream: bytes of a lane and load (default 2)."`
+	Waves     *int     `kernel:"waves" group:"Kernel" placeholder:"N" help:"stream: waves of a SIMD (default 1)."`
+	Groups    *int     `name:"workgroups" kernel:"workgroups" group:"Kernel" placeholder:"N" help:"stream: workgroups for each wave of a SIMD; as many as there are CUs unless given."`
+	Passes    *int     `kernel:"passes" group:"Kernel" placeholder:"N" help:"stream: passes over the footprint; 512 MiB in all unless given."`
 	Registers *string  `kernel:"registers" group:"Kernel" placeholder:"MODEL" help:"pinned: as the kernel states them; compiler: as a compiler that cannot feed AGPRs to matrix instructions, with its copies and spills."`
 }
 
