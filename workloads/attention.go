@@ -153,7 +153,8 @@ func (a *attention) wrap() error {
 	b.FLOPs, b.LDSUsed, b.KTile = s.FLOPs(), 4*a.bytes, attnKV
 	b.Launch.Kernel.LDSBytes = ldsRequest950
 	d := &attentionData{AttentionSpec: s, mem: b.Launch.Memory, t: t, seen: map[string]bool{}}
-	b.FillInputs, b.FillFor, b.Verify = d.fill, d.fillFor, d.verify
+	b.FillFor = d.fillFor
+	b.data(d.fill, d.expect)
 	b.Outputs = []string{"O", "L"}
 	return nil
 }

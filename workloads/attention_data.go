@@ -88,15 +88,16 @@ func (d *attentionData) readHead(tensor, batch, head int) []float64 {
 // heads and rows is checked.
 const maxAttentionWork = 1 << 32
 
-// verify compares O, and L if it is written, with float64 references and returns
-// the greatest error of O against max(|O|, rms of its row), or of L.
-func (d *attentionData) verify() (float64, error) {
+// expect gives the float64 references of O, whose errors are relative to
+// max(|O|, rms of its row), and of L if it is written, whose errors are absolute:
+// it is of order log(S).
+func (d *attentionData) expect(yield func(Expected)) error {
 	if !d.filled {
-		return 0, errNotFilled("attention")
+		return errNotFilled("attention")
 	}
 	op, err := reference.Find("attention")
 	if err != nil {
-		return 0, err
+		return err
 	}
 	param := map[string]float64{}
 	if d.Causal {
@@ -109,31 +110,27 @@ func (d *attentionData) verify() (float64, error) {
 		head = 2*head + 1
 	}
 	step := sampleStep((heads+head-1)/head*d.Seq, 2*float64(d.Seq)*float64(d.Dim), maxAttentionWork)
-	worst := 0.0
-	want, got := make([]float64, d.Dim), make([]float64, d.Dim)
+	want := make([]float64, d.Dim)
 	for i := 0; i < heads; i += head {
 		b, h := i/d.Heads, i%d.Heads
 		q, k, v := d.readHead(0, b, h), d.readHead(1, b, h/d.group()), d.readHead(2, b, h/d.group())
 		ref, err := op.Apply(map[string]reference.Tensor{"q": {Shape: shape, Data: q}, "k": {Shape: shape, Data: k}, "v": {Shape: shape, Data: v}}, shape, param)
 		if err != nil {
-			return 0, err
+			return err
 		}
 		for tok := 0; tok < d.Seq; tok += step {
 			ref.Row(tok, want)
-			readBF16(d.mem, d.addr(3, d.Heads, b, tok, h), got)
-			worst = max(worst, errorOf(got, want))
+			yield(Expected{Addr: d.addr(3, d.Heads, b, tok, h), Type: BF16, Want: want, Scale: rms(want)})
 		}
 		if d.Rescale {
-			worst = max(worst, d.verifyL(b, h, q, k))
+			d.expectL(b, h, q, k, yield)
 		}
 	}
-	return worst, nil
+	return nil
 }
 
-// verifyL is the greatest absolute error of a sample of a head's L, which is of
-// order log(S).
-func (d *attentionData) verifyL(batch, head int, q, k []float64) float64 {
-	worst := 0.0
+// expectL gives a sample of a head's L.
+func (d *attentionData) expectL(batch, head int, q, k []float64, yield func(Expected)) {
 	for tok := 0; tok < d.Seq; tok += 37 {
 		keys := d.Seq
 		if d.Causal {
@@ -144,11 +141,6 @@ func (d *attentionData) verifyL(batch, head int, q, k []float64) float64 {
 			sum += math.Exp(dot(q[tok*d.Dim:][:d.Dim], k[j*d.Dim:][:d.Dim]) / math.Sqrt(float64(d.Dim)))
 		}
 		at := d.t[4].addr + 4*uint64((batch*d.Heads+head)*d.Seq+tok)
-		e := math.Abs(float64(math.Float32frombits(d.mem.Load32(at))) - math.Log(sum))
-		if math.IsNaN(e) {
-			return math.Inf(1)
-		}
-		worst = max(worst, e)
+		yield(Expected{Addr: at, Type: F32, Want: []float64{math.Log(sum)}, Scale: 1, Fixed: true})
 	}
-	return worst
 }

@@ -46,7 +46,7 @@ func buildAttention(r Request) (*Job, error) {
 		Values: int64(s.Batch) * int64(s.Heads) * int64(s.Seq) * int64(s.Dim),
 		Settings: settings("batch", s.Batch, "heads", s.Heads, "kv-heads", s.KVHeads, "seq", s.Seq, "dim", s.Dim,
 			"causal", s.Causal, "rescale", how),
-		FillInputs: b.FillInputs, Verify: b.Verify}, nil
+		FillInputs: b.FillInputs, Verify: b.Verify, Expect: b.Expect}, nil
 }
 
 func attentionForms() []Info {

@@ -397,6 +397,7 @@ func (b *Builder) launch(name string, waves int, grid [3]int, mem *isa.Memory, a
 		Workgroup: [3]int{waves * isa.Lanes, 1, 1}, KernargBytes: 8 * len(args),
 		ABI: isa.ABI{KernargPtr: true, UserSGPRs: 2, WorkgroupID: [3]bool{true, true, true}}}
 	bt := &Built{CPU: b.cpu, Launch: &isa.Launch{Kernel: k, Workgroups: grid, Memory: mem}, Waves: waves, Clusters: b.clusters, Dropped: -1}
+	bt.Pointers = len(args)
 	for _, p := range args {
 		bt.Launch.Kernarg = appendPtr(bt.Launch.Kernarg, p)
 	}

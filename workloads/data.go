@@ -83,12 +83,12 @@ func (d *gemmData) rowOf(dst []float64, addr uint64, buf []byte) {
 	}
 }
 
-// verify compares C with the float64 product. It returns the greatest
-// |c-ref| / max(|ref|, rms(ref)) over all of C, or over evenly spread rows when
-// the whole product is too much work.
-func (d *gemmData) verify() (float64, error) {
+// expect gives the rows of the float64 product, all of them, or evenly spread
+// ones when the whole product is too much work. An error is relative to
+// max(|ref|, rms(ref)).
+func (d *gemmData) expect(yield func(Expected)) error {
 	if !d.filled {
-		return 0, fmt.Errorf("gemm: the inputs were not filled in before the run, so there is nothing to verify")
+		return fmt.Errorf("gemm: the inputs were not filled in before the run, so there is nothing to verify")
 	}
 	step := 1
 	for float64(d.m/step)*float64(d.n)*float64(d.k) > maxMACs && d.m/step > 64 {
@@ -96,7 +96,7 @@ func (d *gemmData) verify() (float64, error) {
 	}
 	rows := (d.m + step - 1) / step
 	a := make([]float64, rows*d.k)
-	buf := make([]byte, 2*max(d.k, d.n))
+	buf := make([]byte, max(2*d.k, d.rowBytes))
 	for i := range rows {
 		d.inputRow(a[i*d.k:][:d.k], d.a, i*step, buf[:d.rowBytes])
 	}
@@ -108,32 +108,14 @@ func (d *gemmData) verify() (float64, error) {
 			ref[i*d.n+j] = dot(a[i*d.k:][:d.k], bRow)
 		}
 	}
-	return d.compare(ref, rows, step, buf), nil
-}
-
-// compare returns the greatest relative error of the rows of C against ref.
-func (d *gemmData) compare(ref []float64, rows, step int, buf []byte) float64 {
-	var sq float64
-	for _, r := range ref {
-		sq += r * r
+	scale, kind := rms(ref), BF16
+	if d.fp16 {
+		kind = FP16
 	}
-	rms := math.Sqrt(sq / float64(len(ref)))
-	got := make([]float64, d.n)
-	worst := 0.0
 	for i := range rows {
-		d.rowOf(got, d.c+uint64(i*step)*uint64(d.n)*2, buf[:2*d.n])
-		for j, c := range got {
-			r := ref[i*d.n+j]
-			e := math.Abs(c-r) / max(math.Abs(r), rms)
-			if !(e <= worst) { // also when e is not a number
-				worst = e
-			}
-			if math.IsNaN(e) {
-				return math.Inf(1)
-			}
-		}
+		yield(Expected{Addr: d.c + uint64(i*step)*uint64(d.n)*2, Type: kind, Want: ref[i*d.n:][:d.n], Scale: scale})
 	}
-	return worst
+	return nil
 }
 
 // dot is the inner product, in four strands so that it pipelines.

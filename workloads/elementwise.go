@@ -83,7 +83,7 @@ func (v *vectorKernel) launch(name string, grid [3]int, waves int, tensors []ten
 	for _, d := range dwords {
 		b.Launch.Kernarg = binary.LittleEndian.AppendUint32(b.Launch.Kernarg, d)
 	}
-	k.KernargBytes = len(b.Launch.Kernarg)
+	k.KernargBytes, b.Pointers = len(b.Launch.Kernarg), len(tensors)
 	return nil
 }
 

@@ -43,6 +43,10 @@ type Built struct {
 	// its inputs.
 	Outputs []string
 
+	// Pointers is how many addresses of regions Launch.Kernarg starts with, 8
+	// bytes each; numbers follow.
+	Pointers int
+
 	// FillInputs writes the seeded N(0,1) inputs to memory. Timing runs leave
 	// memory untouched.
 	FillInputs func()
@@ -52,6 +56,14 @@ type Built struct {
 	// Verify compares C in memory with a float64 reference and returns
 	// max |c-ref| / max(|ref|, rms(ref)).
 	Verify func() (maxRelErr float64, err error)
+	// Expect gives the values that Verify compares with, piece by piece, after
+	// FillInputs. A piece is the callee's only until yield returns.
+	Expect func(yield func(Expected)) error
+}
+
+// data sets what fills the kernel's inputs and what its results should be.
+func (b *Built) data(fill func(), expect references) {
+	b.FillInputs, b.Expect, b.Verify = fill, expect, expect.verifier(b.Launch.Memory)
 }
 
 // GEMM builds the GEMM that s describes for cpu.
@@ -235,7 +247,9 @@ func (g *gemm) finish() (*Built, error) {
 		bt.Launch.Kernarg = binary.LittleEndian.AppendUint64(bt.Launch.Kernarg, table)
 	}
 	bt.OutDType, bt.RotatesInputs = p.outDType(), p.low != nil && p.low.bits == 8
-	bt.FillInputs, bt.Verify, bt.Outputs = d.fill, d.verify, []string{"C"}
+	k.KernargBytes, bt.Pointers = len(bt.Launch.Kernarg), len(bt.Launch.Kernarg)/8
+	bt.Outputs = []string{"C"}
+	bt.data(d.fill, d.expect)
 	return bt, nil
 }
 

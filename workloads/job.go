@@ -33,6 +33,8 @@ type Job struct {
 
 	FillInputs func()
 	Verify     func() (maxRelErr float64, err error)
+	// Expect gives the values that Verify compares with, as Built.Expect does.
+	Expect func(yield func(Expected)) error
 }
 
 // Setting is an option with the value that a job was built with.
@@ -248,7 +250,7 @@ func buildGEMM(r Request) (*Job, error) {
 func (b *Built) job() *Job {
 	s := &b.Spec
 	j := &Job{Kernel: "gemm", DType: s.DType, Kernels: []*Built{b}, FLOPs: b.FLOPs, Limit: verifyLimit[b.OutDType], Values: int64(s.M) * int64(s.N),
-		FillInputs: b.FillInputs, Verify: b.Verify}
+		FillInputs: b.FillInputs, Verify: b.Verify, Expect: b.Expect}
 	for _, o := range []struct {
 		name  string
 		value any

@@ -105,7 +105,7 @@ func Rotary(cpu isa.CPU, s RotarySpec) (*Built, error) {
 		return nil, err
 	}
 	d.mem = v.built.Launch.Memory
-	v.built.FillInputs, v.built.Verify = d.fill, d.verify
+	v.built.data(d.fill, d.expect)
 	v.built.Outputs = []string{"o"}
 	return v.built, nil
 }
@@ -135,15 +135,15 @@ func (d *rotaryData) fill() {
 	d.filled = true
 }
 
-// verify compares the output with the float64 reference, a head at a time, all
-// heads or a sample.
-func (d *rotaryData) verify() (float64, error) {
+// expect gives the output's float64 reference, a head at a time, all heads or a
+// sample.
+func (d *rotaryData) expect(yield func(Expected)) error {
 	if !d.filled {
-		return 0, errNotFilled("rotary")
+		return errNotFilled("rotary")
 	}
 	op, err := reference.Find("rope")
 	if err != nil {
-		return 0, err
+		return err
 	}
 	half, heads := d.Dim/2, d.Batch*d.Heads
 	cos, sin := make([]float64, d.Seq*half), make([]float64, d.Seq*half)
@@ -152,16 +152,18 @@ func (d *rotaryData) verify() (float64, error) {
 	x := make([]float64, d.Seq*d.Dim)
 	table := []int{d.Seq, half}
 	shape := []int{1, d.Seq, d.Dim}
-	worst := 0.0
+	want := make([]float64, len(x))
 	for h := 0; h < heads; h += sampleStep(heads, 20*float64(len(x)), 1<<32) {
 		at := uint64(2 * len(x) * h)
 		readBF16(d.mem, d.t[0].addr+at, x)
 		ref, err := op.Apply(map[string]reference.Tensor{"x": {Shape: shape, Data: x}, "cos": {Shape: table, Data: cos}, "sin": {Shape: table, Data: sin}}, shape, nil)
 		if err != nil {
-			return 0, err
+			return err
 		}
-		e, _ := ref.Compare(func(i int, dst []float64) { readBF16(d.mem, d.t[3].addr+at+uint64(2*d.Dim*i), dst) })
-		worst = max(worst, e)
+		for i := range d.Seq {
+			ref.Row(i, want[d.Dim*i:][:d.Dim])
+		}
+		yield(Expected{Addr: d.t[3].addr + at, Type: BF16, Want: want, Scale: rms(want)})
 	}
-	return worst, nil
+	return nil
 }

@@ -41,25 +41,6 @@ func readBF16(mem *isa.Memory, addr uint64, dst []float64) {
 	}
 }
 
-// errorOf is the greatest |got-ref| / max(|ref|, rms(ref)), +Inf where something
-// is not a number.
-func errorOf(got, ref []float64) float64 {
-	var sq float64
-	for _, r := range ref {
-		sq += r * r
-	}
-	rms := math.Sqrt(sq / float64(len(ref)))
-	worst := 0.0
-	for i, g := range got {
-		e := math.Abs(g-ref[i]) / max(math.Abs(ref[i]), rms)
-		if math.IsNaN(e) {
-			return math.Inf(1)
-		}
-		worst = max(worst, e)
-	}
-	return worst
-}
-
 // sampleStep spaces the rows that a check reads, so that the work stays below
 // most: an odd number, so that every row of a tile has its turn.
 func sampleStep(rows int, cost, most float64) int {
