@@ -26,6 +26,7 @@ type cli struct {
 	Swizzle   swizzleCmd   `cmd:"" help:"Show, estimate and tune block orders." example:"whisker swizzle show --grid 48x36 -W 5 -C 25"`
 	ISA       isaCmd       `cmd:"" name:"isa" help:"Disassemble, assemble and list instructions." example:"whisker isa disasm kernel.co"`
 	Trace     traceCmd     `cmd:"" help:"Record, replay, inspect and import instruction traces." example:"whisker trace record gemm --size 2048 -o gemm.trace"`
+	Device    deviceCmd    `cmd:"" help:"Export kernels to a real GPU, run them there, and compare." example:"whisker device export gemm --size 4096 -o gemm-4096"`
 	List      listCmd      `cmd:"" help:"List kernels, machines and the words that flags take." example:"whisker list"`
 	Version   versionCmd   `cmd:"" help:"Print the version." example:"whisker version"`
 
@@ -84,6 +85,9 @@ func fail(stderr io.Writer, err error) int {
 	fmt.Fprintf(stderr, "whisker: %v\n", err)
 	if _, usage := errors.AsType[*sim.UsageError](err); usage {
 		return exitUsage
+	}
+	if code := deviceExit(err); code != 0 {
+		return code
 	}
 	return exitFailed
 }

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"errors"
+	"io"
+
+	"github.com/whisker-sim/whisker/device"
+	"github.com/whisker-sim/whisker/report"
+	"github.com/whisker-sim/whisker/sim"
+)
+
+// deviceCmd is the way to real GPUs and back.
+type deviceCmd struct {
+	Export deviceExportCmd `cmd:"" help:"Write a kernel as a folder that builds and runs where there is an AMD GPU." example:"whisker device export gemm --size 4096 -o gemm-4096"`
+}
+
+type deviceExportCmd struct {
+	Kernel string `arg:"" help:"Kernel to export: ${kernels}."`
+	machineFlags
+	kernelFlags
+	Output      string `short:"o" required:"" placeholder:"DIR" help:"Folder to write."`
+	Seed        uint64 `default:"1" help:"Seed of the input values."`
+	Force       bool   `help:"Replace an earlier export."`
+	NoReference bool   `help:"Leave the expected values out: the host program times without checking."`
+	Format      string `default:"table" help:"table, json or csv."`
+}
+
+// Run exports the kernel and says what is in the folder.
+func (c *deviceExportCmd) Run(w io.Writer) error {
+	if err := sim.CheckFormat(c.Format, report.Formats); err != nil {
+		return err
+	}
+	m, err := sim.LoadMachine(c.Arch, c.Machine, c.Set)
+	if err != nil {
+		return err
+	}
+	options, err := c.kernelFlags.options(c.Kernel)
+	if err != nil {
+		return err
+	}
+	manifest, err := device.Export(device.ExportOptions{Kernel: c.Kernel, Options: options, Seed: c.Seed, Machine: m, Dir: c.Output, Force: c.Force,
+		NoReference: c.NoReference, Version: sim.Version})
+	if err != nil {
+		return err
+	}
+	return device.WriteManifest(w, c.Output, manifest, c.Format)
+}
+
+// exitMissing is for a machine without a GPU or without ROCm.
+const exitMissing = 3
+
+// deviceExit is the exit code of an error of package device, 0 for any other.
+func deviceExit(err error) int {
+	if _, ok := errors.AsType[*device.InputError](err); ok {
+		return exitUsage
+	}
+	if _, ok := errors.AsType[*device.MissingError](err); ok {
+		return exitMissing
+	}
+	return 0
+}
