@@ -138,7 +138,7 @@ func TestExportedRunsTheSame(t *testing.T) {
 			ours, theirs := build(), build()
 			// The values of what is large follow from its instructions, which Export
 			// compares one by one.
-			full := ours.FLOPs < 1<<25
+			full := ours.FLOPs <= 1<<25 && f.Tile != "256x256"
 			for i, x := range manifest.Kernels {
 				if !strings.Contains(x.Assembler, "LLVM") {
 					t.Errorf("%s was made by %q", x.Object, x.Assembler)
