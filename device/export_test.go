@@ -117,7 +117,7 @@ func TestExportedRunsTheSame(t *testing.T) {
 	for i := range forms {
 		f := &forms[i]
 		t.Run(formName(f), func(t *testing.T) {
-			if testing.Short() && i%4 != 0 {
+			if testing.Short() && i%8 != 0 {
 				t.Skip("short")
 			}
 			machine := smallMachine(t, f.CPU)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/whisker-sim/whisker/device"
@@ -12,6 +13,31 @@ import (
 // deviceCmd is the way to real GPUs and back.
 type deviceCmd struct {
 	Export deviceExportCmd `cmd:"" help:"Write a kernel as a folder that builds and runs where there is an AMD GPU." example:"whisker device export gemm --size 4096 -o gemm-4096"`
+	Ingest deviceIngestCmd `cmd:"" help:"Read what a profiler wrote: counters, traces, databases." example:"whisker device ingest results"`
+}
+
+type deviceIngestCmd struct {
+	Path   string `arg:"" help:"File or folder of rocprofv3, rocprof or rocprof-compute, or results of whisker device run."`
+	Format string `default:"table" help:"table, json or csv."`
+	Strict bool   `help:"Exit with code 1 if a row was not understood."`
+}
+
+// Run reads the files and says what they hold and what was not understood.
+func (c *deviceIngestCmd) Run(w io.Writer) error {
+	if err := sim.CheckFormat(c.Format, report.Formats); err != nil {
+		return err
+	}
+	m, err := device.Ingest(c.Path)
+	if err != nil {
+		return err
+	}
+	if err := device.WriteMeasurement(w, m, c.Format); err != nil {
+		return err
+	}
+	if c.Strict && len(m.Problems) > 0 {
+		return fmt.Errorf("%s: %d problems, the first: %s", c.Path, len(m.Problems), m.Problems[0])
+	}
+	return nil
 }
 
 type deviceExportCmd struct {

@@ -76,7 +76,7 @@ func (f *Folder) readCode(path string) error {
 		return err
 	}
 	if v.Code == nil {
-		return fmt.Errorf("%s: there is no code list", path)
+		return fmt.Errorf("%s: there is no code list, or it is null: the trace was taken while no wave of a traced CU ran", path)
 	}
 	for i, raw := range v.Code {
 		var c CodeRow
