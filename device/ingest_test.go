@@ -333,7 +333,7 @@ func TestThreadTrace(t *testing.T) {
 	dir := t.TempDir()
 	f := &att.Folder{GFX: "gfx950", Dispatches: map[string]string{"1": "gemm"}, Occupancy: map[int][]att.Occupied{},
 		Code: []att.CodeRow{{ISA: "s_nop 0", Line: 1, Address: 0, Hit: 2, Latency: 8, Stall: 0}, {ISA: "s_endpgm", Line: 2, Address: 4, Hit: 2, Latency: 16, Stall: 8, Idle: 4}},
-		Waves: []att.Wave{{SE: 0, SIMD: 1, Slot: 2, Begin: 10, End: 40,
+		Waves: []att.Wave{{File: "se0_sm1_sl2_wv0.json", SE: 0, SIMD: 1, Slot: 2, Begin: 10, End: 40,
 			Insts: []att.Inst{{Time: 10, Type: att.TypeImmediate, Duration: 4, Line: 1}, {Time: 20, Type: att.TypeMessage, Stall: 4, Duration: 4, Line: 2}}, Timeline: []att.Span{{State: att.StateExec, Length: 30}}}}}
 	folder := filepath.Join(dir, att.FolderName(0, 1))
 	if err := att.Write(dir, filepath.Base(folder), f); err != nil {
