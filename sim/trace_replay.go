@@ -150,7 +150,8 @@ type replaying struct {
 	cold    bool
 	file    bool // recorded from a launch file
 	opts    map[*workloads.Built]*replayLaunch
-	places  func(launch, wg, inWG int, at cu.Place) // told where waves run; may be nil
+	watch   func(*xcd.GPUOptions) func(wg, inWG int, at cu.Place) // collects issue times; may be nil
+	places  func(wg, inWG int, at cu.Place)                       // told where waves run; may be nil
 }
 
 // rebuild makes the job anew, with memory as a launch finds it.
@@ -372,6 +373,9 @@ func (p *replaying) attach(o *xcd.GPUOptions, r *report.Run, b *workloads.Built)
 		r.Notes = append(r.Notes, f.notes...)
 	}
 	o.Source, o.Warm, o.Full = f, f.warm, false
+	if p.watch != nil && f.index == 0 {
+		p.places = p.watch(o)
+	}
 	if f.present != nil {
 		o.Present = func(wg int) bool { return f.present[wg] }
 	}
@@ -383,8 +387,8 @@ func (f *replayLaunch) Wave(wg, inWG int, at cu.Place) (cu.WaveSource, error) {
 	if err != nil || s == nil {
 		return nil, err
 	}
-	if f.p.places != nil {
-		f.p.places(f.index, wg, inWG, at)
+	if f.p.places != nil && f.index == 0 {
+		f.p.places(wg, inWG, at)
 	}
 	return &replayWave{f: f, s: s}, nil
 }

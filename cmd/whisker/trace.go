@@ -12,13 +12,63 @@ import (
 )
 
 type traceCmd struct {
-	Record traceRecordCmd `cmd:"" help:"Run a kernel and write what its waves do." example:"whisker trace record gemm --size 2048 -o gemm.trace"`
-	Replay traceReplayCmd `cmd:"" help:"Time a trace again, on the machine it was recorded on or another." example:"whisker trace replay gemm.trace --set lds.latency_cycles=80"`
-	Info   traceInfoCmd   `cmd:"" help:"Say what is in a trace." example:"whisker trace info gemm.trace"`
-	Dump   traceDumpCmd   `cmd:"" help:"Print waves as text, one instruction a line." example:"whisker trace dump gemm.trace --workgroups 0 --waves 0 --range 0-99"`
-	Check  traceCheckCmd  `cmd:"" help:"Read all of a trace and say whether it is sound." example:"whisker trace check gemm.trace --code-object gemm.co"`
-	Slice  traceSliceCmd  `cmd:"" help:"Cut workgroups, waves or a range of instructions out of a trace." example:"whisker trace slice gemm.trace --workgroups 0-31 -o part.trace"`
+	Record  traceRecordCmd  `cmd:"" help:"Run a kernel and write what its waves do." example:"whisker trace record gemm --size 2048 -o gemm.trace"`
+	Replay  traceReplayCmd  `cmd:"" help:"Time a trace again, on the machine it was recorded on or another." example:"whisker trace replay gemm.trace --set lds.latency_cycles=80"`
+	Info    traceInfoCmd    `cmd:"" help:"Say what is in a trace." example:"whisker trace info gemm.trace"`
+	Dump    traceDumpCmd    `cmd:"" help:"Print waves as text, one instruction a line." example:"whisker trace dump gemm.trace --workgroups 0 --waves 0 --range 0-99"`
+	Check   traceCheckCmd   `cmd:"" help:"Read all of a trace and say whether it is sound." example:"whisker trace check gemm.trace --code-object gemm.co"`
+	Slice   traceSliceCmd   `cmd:"" help:"Cut workgroups, waves or a range of instructions out of a trace." example:"whisker trace slice gemm.trace --workgroups 0-31 -o part.trace"`
+	Compare traceCompareCmd `cmd:"" help:"Replay a trace of hardware and show where the model's issue times part from the measured ones." example:"whisker trace compare hw.trace --top 20"`
+	Import  traceImportCmd  `cmd:"" help:"Make a trace of a hardware thread trace or of text." example:"whisker trace import text stream.txt -o stream.trace"`
 }
+
+type traceCompareCmd struct {
+	File string `arg:"" help:"Trace that was imported from hardware."`
+	traceMachineFlags
+	AllowTruncated bool   `help:"Take a truncated trace up to its last whole chunk."`
+	Top            int    `placeholder:"N" help:"Print the N instructions that differ most; all in order of address unless given."`
+	Format         string `default:"table" help:"table, json or csv (a row an instruction)."`
+}
+
+func (c *traceCompareCmd) Run(w io.Writer) error {
+	return sim.CompareTrace(w, sim.CompareOptions{Top: c.Top, Format: c.Format,
+		ReplayOptions: sim.ReplayOptions{File: c.File, AllowTruncated: c.AllowTruncated, Arch: c.Arch, Machine: c.Machine, Set: c.Set}})
+}
+
+type traceImportCmd struct {
+	ATT  traceImportATTCmd  `cmd:"" name:"att" help:"Import the ui_output folder of a rocprofv3 thread trace." example:"whisker trace import att ui_output_agent_1_dispatch_2 -o hw.trace"`
+	Text traceImportTextCmd `cmd:"" help:"Import instructions, one a line." example:"whisker trace import text stream.txt -o stream.trace"`
+}
+
+// importFlags are what both imports take.
+type importFlags struct {
+	Out string `short:"o" required:"" placeholder:"FILE" help:"Trace to write."`
+	CPU string `name:"cpu" placeholder:"CPU" help:"Processor, gfx942 or gfx950, where the input does not say it."`
+	traceMachineFlags
+	Format string `default:"table" help:"table, json or csv."`
+}
+
+func (f *importFlags) options() sim.ImportOptions {
+	return sim.ImportOptions{Out: f.Out, CPU: f.CPU, Arch: f.Arch, Machine: f.Machine, Set: f.Set, Format: f.Format}
+}
+
+type traceImportATTCmd struct {
+	Dir    string `arg:"" help:"Folder with code.json and the waves' files."`
+	Launch string `placeholder:"FILE" help:"Launch file of the kernel, which gives the addresses; a default locality unless given."`
+	Waves  int    `placeholder:"N" help:"Waves of a workgroup; those that run at the same time unless given."`
+	importFlags
+}
+
+func (c *traceImportATTCmd) Run(w io.Writer) error {
+	return sim.ImportATT(w, c.Dir, sim.ATTOptions{ImportOptions: c.options(), Launch: c.Launch, Waves: c.Waves})
+}
+
+type traceImportTextCmd struct {
+	File string `arg:"" help:"Text; - is standard input."`
+	importFlags
+}
+
+func (c *traceImportTextCmd) Run(w io.Writer) error { return sim.ImportText(w, c.File, c.options()) }
 
 type traceInfoCmd struct {
 	File           string `arg:"" help:"Trace."`
