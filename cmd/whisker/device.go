@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"time"
 
 	"github.com/whisker-sim/whisker/device"
 	"github.com/whisker-sim/whisker/report"
@@ -13,7 +15,33 @@ import (
 // deviceCmd is the way to real GPUs and back.
 type deviceCmd struct {
 	Export deviceExportCmd `cmd:"" help:"Write a kernel as a folder that builds and runs where there is an AMD GPU." example:"whisker device export gemm --size 4096 -o gemm-4096"`
+	Run    deviceRunCmd    `cmd:"" help:"Build and run an exported folder on this machine's GPU." example:"whisker device run gemm-4096"`
 	Ingest deviceIngestCmd `cmd:"" help:"Read what a profiler wrote: counters, traces, databases." example:"whisker device ingest results"`
+}
+
+type deviceRunCmd struct {
+	Dir         string `arg:"" help:"Folder of whisker device export."`
+	StepTimeout int    `default:"600" placeholder:"SECONDS" help:"Time limit of each run of the program or the profiler."`
+	Warmup      int    `default:"500" help:"Launches before the timed ones."`
+	Launches    int    `default:"100" help:"Launches that are timed."`
+	Format      string `default:"table" help:"table, json or csv."`
+}
+
+// Run runs the folder and says what came out, failures included.
+func (c *deviceRunCmd) Run(w io.Writer) error {
+	if err := sim.CheckFormat(c.Format, report.Formats); err != nil {
+		return err
+	}
+	if c.StepTimeout < 1 || c.Warmup < 1 || c.Launches < 1 {
+		return &sim.UsageError{Err: errors.New("--step-timeout, --warmup and --launches must be at least 1")}
+	}
+	r, err := device.Run(device.RunOptions{Dir: c.Dir, Timeout: time.Duration(c.StepTimeout) * time.Second, Warmup: c.Warmup, Timed: c.Launches, Log: os.Stderr})
+	if r != nil {
+		if werr := device.WriteResults(w, r, c.Format); werr != nil {
+			return werr
+		}
+	}
+	return err
 }
 
 type deviceIngestCmd struct {
