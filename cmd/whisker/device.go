@@ -9,14 +9,58 @@ import (
 
 	"github.com/whisker-sim/whisker/device"
 	"github.com/whisker-sim/whisker/report"
+	"github.com/whisker-sim/whisker/report/results"
 	"github.com/whisker-sim/whisker/sim"
 )
 
 // deviceCmd is the way to real GPUs and back.
 type deviceCmd struct {
-	Export deviceExportCmd `cmd:"" help:"Write a kernel as a folder that builds and runs where there is an AMD GPU." example:"whisker device export gemm --size 4096 -o gemm-4096"`
-	Run    deviceRunCmd    `cmd:"" help:"Build and run an exported folder on this machine's GPU." example:"whisker device run gemm-4096"`
-	Ingest deviceIngestCmd `cmd:"" help:"Read what a profiler wrote: counters, traces, databases." example:"whisker device ingest results"`
+	Export   deviceExportCmd   `cmd:"" help:"Write a kernel as a folder that builds and runs where there is an AMD GPU." example:"whisker device export gemm --size 4096 -o gemm-4096"`
+	Run      deviceRunCmd      `cmd:"" help:"Build and run an exported folder on this machine's GPU." example:"whisker device run gemm-4096"`
+	Ingest   deviceIngestCmd   `cmd:"" help:"Read what a profiler wrote: counters, traces, databases." example:"whisker device ingest results"`
+	Compare  deviceCompareCmd  `cmd:"" help:"Hold a simulated run against measured files." example:"whisker device compare run.json gemm-4096/results --tolerance 0.1"`
+	Counters deviceCountersCmd `cmd:"" help:"Write a run's counters as rocprofv3 writes them." example:"whisker device counters run.json"`
+}
+
+type deviceCompareCmd struct {
+	RunFile   string  `arg:"" name:"run" help:"A run: the JSON of whisker run, or a point of a study, such as results.sqlite#3."`
+	Path      string  `arg:"" help:"Measured files: anything that whisker device ingest reads."`
+	Kernel    string  `placeholder:"NAME" help:"Measured kernel, where several were measured."`
+	Tolerance float64 `default:"0.25" help:"Relative error up to which a line is within; exit code 1 beyond."`
+	Rows      int     `default:"15" help:"Instructions that the table shows."`
+	Format    string  `default:"table" help:"table, json or csv."`
+}
+
+// Run compares, line by line.
+func (c *deviceCompareCmd) Run(w io.Writer) error {
+	if err := sim.CheckFormat(c.Format, report.Formats); err != nil {
+		return err
+	}
+	r, err := results.LoadRun(c.RunFile)
+	if err != nil {
+		return usageOfResults(err)
+	}
+	compared, err := device.Compare(device.CompareOptions{Run: r, Path: c.Path, Kernel: c.Kernel, Tolerance: c.Tolerance})
+	if err != nil {
+		return err
+	}
+	if err := device.WriteComparison(w, compared, c.Format, max(c.Rows, 0)); err != nil {
+		return err
+	}
+	return compared.Err()
+}
+
+type deviceCountersCmd struct {
+	RunFile string `arg:"" name:"run" help:"A run: the JSON of whisker run, or a point of a study."`
+}
+
+// Run writes CSV.
+func (c *deviceCountersCmd) Run(w io.Writer) error {
+	r, err := results.LoadRun(c.RunFile)
+	if err != nil {
+		return usageOfResults(err)
+	}
+	return device.WriteCounterCSV(w, r)
 }
 
 type deviceRunCmd struct {
