@@ -59,6 +59,10 @@ func leastOptions(i *workloads.Info) map[string]string {
 		o["seq"] = "4"
 	case "rotary":
 		o["seq"] = "32"
+	case "chase":
+		o["footprint"], o["hops"] = "16KiB", "32"
+	case "stream":
+		o["footprint"], o["workgroups"], o["passes"] = "64KiB", "4", "1"
 	case "attention":
 		var rows, keys, dim int
 		fmt.Sscanf(i.Tile, "%dx%dx%d", &rows, &keys, &dim)

@@ -66,6 +66,19 @@ func exact(mem *isa.Memory, addr uint64, want []uint32) error {
 	return nil
 }
 
+// words gives the words of an output that must be equal, for whoever verifies by
+// expected values.
+func words(addr uint64, want func() []uint32) references {
+	return func(yield func(Expected)) error {
+		var v []float64
+		for _, w := range want() {
+			v = append(v, float64(w))
+		}
+		yield(Expected{Addr: addr, Type: U32, Want: v, Scale: 1, Fixed: true})
+		return nil
+	}
+}
+
 // errMicro is what Verify of a micro-kernel returns for a wrong word: the error
 // has no size.
 var errMicro = errors.New("the output is wrong")

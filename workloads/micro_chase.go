@@ -117,13 +117,14 @@ func Chase(cpu isa.CPU, s ChaseSpec) (*Built, error) {
 	b.LoopKTiles, b.LoopTrips, b.KTile = 1, s.Hops, 1
 	b.Outputs = []string{"out"}
 	b.FillInputs = func() {} // zeros, as memory is
-	b.Verify = microVerify(b.Launch.Memory, t[1].addr, func() []uint32 {
+	last := func() []uint32 {
 		want := make([]uint32, isa.Lanes)
 		for i := range want {
 			want[i] = s.last()
 		}
 		return want
-	})
+	}
+	b.Verify, b.Expect = microVerify(b.Launch.Memory, t[1].addr, last), words(t[1].addr, last)
 	return b, nil
 }
 
@@ -178,7 +179,7 @@ func buildChase(r Request) (*Job, error) {
 	return &Job{Kernel: "chase", DType: "idle", Kernels: []*Built{b}, Bytes: float64(s.Hops) * microLine, Values: isa.Lanes,
 		Settings:   settings("footprint", sizeName(s.Footprint), "hops", s.Hops, "load", load),
 		Notes:      []string{"a K step of the main loop is one hop: a load, the wait for it, and one addition to its result"},
-		FillInputs: b.FillInputs, Verify: b.Verify}, nil
+		FillInputs: b.FillInputs, Verify: b.Verify, Expect: b.Expect}, nil
 }
 
 func chaseForms() []Info {

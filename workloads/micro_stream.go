@@ -135,7 +135,7 @@ func Stream(cpu isa.CPU, s StreamSpec) (*Built, error) {
 	b.LoopTrips = perWave / (s.Loads * step) * s.Passes
 	b.Outputs = []string{"out"}
 	b.FillInputs = func() { s.fill(b.Launch.Memory, ts[0].addr) }
-	b.Verify = microVerify(b.Launch.Memory, ts[1].addr, s.sums)
+	b.Verify, b.Expect = microVerify(b.Launch.Memory, ts[1].addr, s.sums), words(ts[1].addr, s.sums)
 	return b, nil
 }
 
@@ -235,7 +235,7 @@ func buildStream(r Request) (*Job, error) {
 	return &Job{Kernel: "stream", DType: "idle", Kernels: []*Built{b}, Bytes: read, Values: int64(s.Workgroups) * streamWaves * isa.Lanes,
 		Settings:   settings("footprint", sizeName(s.Footprint), "loads", s.Loads, "width", s.Width, "waves", waves, "workgroups", s.Workgroups, "passes", s.Passes),
 		Notes:      []string{fmt.Sprintf("a K step of the main loop is one round of %d loads; %.0f MB are read in all", s.Loads, read/1e6)},
-		FillInputs: b.FillInputs, Verify: b.Verify}, nil
+		FillInputs: b.FillInputs, Verify: b.Verify, Expect: b.Expect}, nil
 }
 
 func streamForms() []Info {
