@@ -104,8 +104,9 @@ func (row *tableRow) run(o ReproduceOptions) (*report.Run, error) {
 }
 
 // oneXCD are the settings that cut a machine down to one of its XCDs with that
-// XCD's share of what all of them use: LLC, HBM and power. A round of workgroups on it
-// takes about as long as one on the whole machine.
+// XCD's share of what all of them use: LLC and HBM bandwidth, and power. The LLC keeps
+// its size, for most of what an XCD misses another has asked for. A round of
+// workgroups on it takes about as long as one on the whole machine.
 func oneXCD(arch, machine string, set []string) (settings []string, xcds int, err error) {
 	r, err := LoadMachine(arch, machine, set)
 	if err != nil {
@@ -119,7 +120,7 @@ func oneXCD(arch, machine string, set []string) (settings []string, xcds int, er
 	share := func(v float64) string { return strconv.FormatFloat(v/float64(n), 'g', -1, 64) }
 	whole := func(v int) string { return strconv.Itoa(max(1, v/n)) }
 	return []string{
-		"chip.xcds=1", "chip.iods=1", "llc.bytes=" + whole(m.LLC.Bytes), "llc.slices=" + whole(m.LLC.Slices), "llc.gbs=" + share(m.LLC.GBs),
+		"chip.xcds=1", "chip.iods=1", "llc.gbs=" + share(m.LLC.GBs),
 		"hbm.stacks=" + whole(m.HBM.Stacks), "hbm.gbs=" + share(m.HBM.GBs), "power.board_w=" + share(m.Power.BoardW), "power.static_w=" + share(m.Power.StaticW),
 	}, n, nil
 }
