@@ -28,7 +28,11 @@ func (r *Run) Derive() {
 		r.LaunchSensitivity = append(r.LaunchSensitivity, LaunchPoint{us, t, f})
 	}
 
-	tbs := func(bytes int64) float64 { return Ratio(float64(bytes), r.KernelTimeUS) / 1e6 }
+	counted := r.KernelTimeUS // the time that the counts are of
+	if r.Sample != nil {
+		counted = Ratio(float64(r.Sample.SimulatedCycles), r.ClockMHz)
+	}
+	tbs := func(bytes int64) float64 { return Ratio(float64(bytes), counted) / 1e6 }
 	for _, c := range []*Cache{&r.L2, &r.LLC} {
 		c.HitRate = Ratio(float64(c.Hits+c.HitsInFlight), float64(c.Requests))
 		c.HitInFlight = Ratio(float64(c.HitsInFlight), float64(c.Requests))
