@@ -2,6 +2,7 @@ package lds
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"math/bits"
@@ -109,11 +110,17 @@ func strideAddresses(value string, limit uint32, bytes int) (addr [Lanes]uint32,
 }
 
 func fileAddresses(name string, limit uint32, bytes int) (addr [Lanes]uint32, err error) {
+	if name == "" {
+		return addr, errors.New("addresses= names no file")
+	}
 	f, err := os.Open(name)
 	if err != nil {
 		return addr, fmt.Errorf("addresses: %w", err)
 	}
 	defer f.Close()
+	if st, err := f.Stat(); err == nil && st.IsDir() {
+		return addr, fmt.Errorf("addresses: %s is a folder", name)
+	}
 	return ParseAddresses(f, name, limit, bytes)
 }
 
@@ -140,8 +147,10 @@ func ParseAddresses(r io.Reader, name string, limit uint32, bytes int) (addr [La
 			n++
 		}
 	}
-	if err := sc.Err(); err != nil {
-		return addr, fmt.Errorf("%s:%d: %w", name, line+1, err)
+	if err := sc.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return addr, fmt.Errorf("%s:%d: a line of more than %d characters is no list of %d addresses", name, line+1, bufio.MaxScanTokenSize, Lanes)
+	} else if err != nil {
+		return addr, fmt.Errorf("addresses: %w", err)
 	}
 	if n != Lanes {
 		return addr, fmt.Errorf("%s:%d: %d addresses, want one for each of %d lanes", name, max(line, 1), n, Lanes)

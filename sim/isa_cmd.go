@@ -120,7 +120,7 @@ func ISAAsm(source, output, cpu string) error {
 		}
 		o = asm.Options{CPU: c, HasCPU: true}
 	}
-	src, err := os.ReadFile(source)
+	src, err := readBounded(source, maxSourceBytes)
 	if err != nil {
 		return &UsageError{err}
 	}

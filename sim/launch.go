@@ -1,16 +1,17 @@
 package sim
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 
@@ -61,16 +62,12 @@ const maxLaunchBytes = 1 << 20
 
 // ReadLaunch reads a launch file; a key that it does not know is an error.
 func ReadLaunch(path string) (*LaunchFile, error) {
-	st, err := os.Stat(path)
+	b, err := readBounded(path, maxLaunchBytes)
 	if err != nil {
 		return nil, &UsageError{err}
 	}
-	if st.IsDir() || st.Size() > maxLaunchBytes {
-		return nil, usagef("%s is no launch file: a folder, or more than %d bytes", path, maxLaunchBytes)
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, &UsageError{err}
+	if !utf8.Valid(b) || bytes.IndexByte(b, 0) >= 0 {
+		return nil, usagef("%s is no launch file: it is not text", path)
 	}
 	l := &LaunchFile{path: path}
 	if err := yaml.UnmarshalWithOptions(b, l, yaml.Strict()); err != nil {

@@ -72,6 +72,13 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 	}
 	ctx, err := parser.Parse(args)
 	if err != nil {
+		if len(args) > 0 && strings.HasPrefix(err.Error(), "unexpected argument "+args[0]) {
+			var names []string
+			for _, n := range parser.Model.Children {
+				names = append(names, n.Name)
+			}
+			err = fmt.Errorf("unknown command %q: there are %s", args[0], strings.Join(names, ", "))
+		}
 		return fail(stderr, &sim.UsageError{Err: fmt.Errorf("%w (see whisker --help)", err)})
 	}
 	return fail(stderr, ctx.Run())

@@ -13,6 +13,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"sort"
@@ -79,12 +80,24 @@ func Open(path string) (*File, error) {
 	if st.IsDir() {
 		return nil, fmt.Errorf("%s is a directory, not a code object: %w", path, ErrFormat)
 	}
+	if st.Mode()&os.ModeDevice != 0 {
+		return nil, fmt.Errorf("%s is a device, not a code object: %w", path, ErrFormat)
+	}
 	if st.Size() > maxFileBytes {
 		return nil, fmt.Errorf("%s has %d bytes; code objects of up to %d are read: %w", path, st.Size(), maxFileBytes, ErrFormat)
 	}
-	data, err := os.ReadFile(path)
+	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
+	}
+	defer file.Close()
+	// A device has no size to look at.
+	data, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxFileBytes {
+		return nil, fmt.Errorf("%s has more than %d bytes, the most that is read of a code object: %w", path, maxFileBytes, ErrFormat)
 	}
 	return Parse(path, data)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"regexp"
 	"strconv"
@@ -38,9 +39,17 @@ func Read(path string) (*Array, error) {
 	if st.Size() > maxFileBytes {
 		return nil, fmt.Errorf("%s has %d bytes; .npy files of up to %d are read", path, st.Size(), int64(maxFileBytes))
 	}
-	b, err := os.ReadFile(path)
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1)) // a device has no size to look at
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(b)) > maxFileBytes {
+		return nil, fmt.Errorf("%s has more than %d bytes, the most that is read of a .npy file", path, int64(maxFileBytes))
 	}
 	a, err := Parse(b)
 	if err != nil {
