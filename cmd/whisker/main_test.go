@@ -37,7 +37,7 @@ func TestExitCodes(t *testing.T) {
 		{"lds", 2, "", "analyze"},
 
 		{"", 2, "", "expected one of"},
-		{"fly", 2, "", "unexpected argument fly"},
+		{"fly", 2, "", "unknown command"},
 		{"run", 2, "", "<kernel>"},
 		{"run gem", 2, "", "choose gemm"},
 		{"run gemm --sise 3", 2, "", "--size"},
