@@ -32,13 +32,13 @@ type Estimate struct {
 	WaveInstructions int64
 	Seconds          float64
 	Bytes            int64
-	Problem          string // why it will fail, when that is known already
+	Note             string // why it will fail, or why there is no estimate
 }
 
 // cost is the part of an estimate that the kernel alone decides.
 type cost struct {
 	insts, bytes int64
-	problem      string
+	note         string
 }
 
 // Estimates prices every point that the results file does not have; out may be
@@ -58,8 +58,8 @@ func (s *Study) Estimates(out string) ([]Estimate, error) {
 		if err != nil {
 			return nil, err
 		}
-		e := Estimate{Point: p.Index, Settings: p.Settings, WaveInstructions: c.insts, Problem: c.problem}
-		if c.problem == "" {
+		e := Estimate{Point: p.Index, Settings: p.Settings, WaveInstructions: c.insts, Note: c.note}
+		if c.note == "" {
 			e.Seconds, e.Bytes = setUpSeconds+float64(c.insts)/rate, c.bytes
 		}
 		all = append(all, e)
@@ -73,12 +73,15 @@ func (s *Study) price(p Point, known map[string]cost) (cost, error) {
 	if err != nil {
 		return cost{}, err
 	}
+	if p.get("launch", "") != "" {
+		return cost{note: "a code object: no estimate"}, nil
+	}
 	machine, err := s.machine(s.machineRef(p.get("machine", defaultMachine)))
 	if err != nil {
 		return cost{}, err
 	}
 	if err := machine.SetAll(o.Set); err != nil {
-		return cost{problem: err.Error()}, nil
+		return cost{note: err.Error()}, nil
 	}
 	m := machine.Machine()
 	r := workloads.Request{XCDs: m.Chip.XCDs, Seed: o.Seed, LDSBytes: m.LDS.Bytes, Options: s.options(p)}
@@ -100,7 +103,7 @@ func (s *Study) price(p Point, known map[string]cost) (cost, error) {
 func build(kernel string, r workloads.Request) cost {
 	job, err := workloads.Build(kernel, r)
 	if err != nil {
-		return cost{problem: oneLine(err.Error())}
+		return cost{note: oneLine(err.Error())}
 	}
 	c := cost{bytes: baseBytes}
 	for _, b := range job.Kernels {
@@ -198,11 +201,11 @@ func dryRows(all []Estimate) any {
 		WaveInstructions int64             `json:"wave_instructions"`
 		Seconds          float64           `json:"seconds"`
 		MemoryBytes      int64             `json:"memory_bytes"`
-		Problem          string            `json:"problem,omitempty"`
+		Note             string            `json:"note,omitempty"`
 	}
 	rows := make([]row, len(all))
 	for i, e := range all {
-		rows[i] = row{e.Point, map[string]string{}, e.WaveInstructions, e.Seconds, e.Bytes, e.Problem}
+		rows[i] = row{e.Point, map[string]string{}, e.WaveInstructions, e.Seconds, e.Bytes, e.Note}
 		for _, set := range e.Settings {
 			rows[i].Settings[set.Key] = set.Value
 		}
@@ -215,7 +218,7 @@ func dryTable(s *Study, all []Estimate) *report.Table {
 	for _, a := range s.Axes() {
 		t.Header = append(t.Header, a.Key)
 	}
-	t.Header = append(t.Header, "seconds", "MB", "problem")
+	t.Header = append(t.Header, "seconds", "MB", "note")
 	for _, e := range all {
 		row := []string{strconv.Itoa(e.Point)}
 		for _, set := range e.Settings {
@@ -223,7 +226,7 @@ func dryTable(s *Study, all []Estimate) *report.Table {
 				row = append(row, set.Value)
 			}
 		}
-		t.Rows = append(t.Rows, append(row, strconv.FormatFloat(e.Seconds, 'f', 1, 64), strconv.FormatInt(e.Bytes>>20, 10), e.Problem))
+		t.Rows = append(t.Rows, append(row, strconv.FormatFloat(e.Seconds, 'f', 1, 64), strconv.FormatInt(e.Bytes>>20, 10), e.Note))
 	}
 	return t
 }

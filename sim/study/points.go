@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/whisker-sim/whisker/report"
 	"github.com/whisker-sim/whisker/report/results"
 	"github.com/whisker-sim/whisker/sim"
 )
@@ -140,7 +141,7 @@ func (s *Study) Simulate(p Point, threads int) (rec results.Record) {
 	}
 	o.Threads = threads
 	rec.Seed = o.Seed
-	run, err := sim.Run(o)
+	run, err := s.run(p, o)
 	if err != nil {
 		return fail(err)
 	}
@@ -152,6 +153,14 @@ func (s *Study) Simulate(p Point, threads int) (rec results.Record) {
 		rec.Run, rec.Resolved, rec.Instructions = nil, nil, nil
 	}
 	return rec
+}
+
+// run runs the point's kernel or launch file.
+func (s *Study) run(p Point, o sim.RunOptions) (*report.Run, error) {
+	if p.get("launch", "") != "" {
+		return s.launch(p, o)
+	}
+	return sim.Run(o)
 }
 
 // oneLine joins the lines of a message.

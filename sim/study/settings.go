@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/whisker-sim/whisker/configs"
+	"github.com/whisker-sim/whisker/report"
 	"github.com/whisker-sim/whisker/report/results"
 	"github.com/whisker-sim/whisker/sim"
 	"github.com/whisker-sim/whisker/workloads"
@@ -35,7 +36,7 @@ func normal(key string) string {
 }
 
 // runKeys are the keys that belong to a run and to no kernel.
-var runKeys = []string{"kernel", "machine", "mode", "seed", "verify", "cold_llc", "launch_overhead_us"}
+var runKeys = []string{"kernel", "launch", "machine", "mode", "seed", "verify", "cold_llc", "launch_overhead_us", "sample_rounds", "max_cycles"}
 
 // sizeKey sets m, n and k at once, as --size does.
 const sizeKey = "size"
@@ -109,7 +110,12 @@ func (s *Study) runOptions(p Point) (sim.RunOptions, error) {
 	kernel := p.get("kernel", "")
 	o := sim.RunOptions{Kernel: kernel, Arch: defaultMachine, Mode: "timing", Threads: 1, Seed: 1, PerInstruction: true}
 	own := optionKeys(kernel)
-	if own == nil {
+	switch launch := p.get("launch", ""); {
+	case launch != "" && kernel != "":
+		return o, errors.New("it names a kernel and a launch file: leave one of them out")
+	case launch != "":
+		o.Kernel = sim.KernelNames()[0] // any passes Check; the launch file names its own
+	case own == nil:
 		return o, unknownKernel(kernel)
 	}
 	for _, set := range p.Settings {
@@ -117,6 +123,8 @@ func (s *Study) runOptions(p Point) (sim.RunOptions, error) {
 		switch {
 		case set.Key == "machine":
 			o.Arch, o.Machine = machineChoice(s.machineRef(set.Value))
+		case kernel == "" && set.Key == "seed":
+			return o, errors.New("seed: a launch file has its own")
 		case isLeaf(set.Key):
 			o.Set = append(o.Set, set.Key+"="+set.Value)
 		case slices.Contains(runKeys, set.Key):
@@ -132,6 +140,16 @@ func (s *Study) runOptions(p Point) (sim.RunOptions, error) {
 	}
 	o.Options = s.options(p)
 	return o, o.Check()
+}
+
+// launch runs the point's launch file.
+func (s *Study) launch(p Point, o sim.RunOptions) (*report.Run, error) {
+	o.Kernel = ""
+	most, err := strconv.ParseInt(p.get("max_cycles", "0"), 10, 64)
+	if err != nil {
+		return nil, err
+	}
+	return sim.RunLaunch(sim.LaunchOptions{File: s.relative(p.get("launch", "")), MaxCycles: most, RunOptions: o})
 }
 
 // machineChoice tells a built-in machine from a file.
@@ -154,6 +172,10 @@ func setRunKey(o *sim.RunOptions, set results.Setting) error {
 		o.Verify, err = strconv.ParseBool(set.Value)
 	case "cold_llc":
 		o.ColdLLC, err = strconv.ParseBool(set.Value)
+	case "sample_rounds":
+		o.SampleRounds, err = strconv.Atoi(set.Value)
+	case "max_cycles": // of a launch; see launch
+		_, err = strconv.ParseInt(set.Value, 10, 64)
 	case "launch_overhead_us":
 		var us float64
 		us, err = strconv.ParseFloat(set.Value, 64)
@@ -165,9 +187,11 @@ func setRunKey(o *sim.RunOptions, set results.Setting) error {
 	return nil
 }
 
+var errNoKernel = errors.New("it names no kernel; write kernel: gemm, make kernel an axis, or name a launch file with launch")
+
 func unknownKernel(kernel string) error {
 	if kernel == "" {
-		return errors.New("it names no kernel; write kernel: gemm, or make kernel an axis")
+		return errNoKernel
 	}
 	var all []string
 	for _, d := range workloads.Definitions {
@@ -191,8 +215,12 @@ func unknownKey(key, kernel string, own []string) error {
 	if near := nearest(key, append(slices.Clone(runKeys), own...)); near != "" {
 		likely = fmt.Sprintf("; did you mean %s?", near)
 	}
-	return fmt.Errorf("unknown key %q%s The keys of a run are %s, those of %s are %s, and any leaf of the machine, such as lds.bytes, is one too", key,
-		endSentence(likely), strings.Join(runKeys, ", "), kernel, strings.Join(own, ", "))
+	of := ""
+	if kernel != "" {
+		of = fmt.Sprintf("those of %s are %s, ", kernel, strings.Join(own, ", "))
+	}
+	return fmt.Errorf("unknown key %q%s The keys of a run are %s, %sand any leaf of the machine, such as lds.bytes, is one too", key,
+		endSentence(likely), strings.Join(runKeys, ", "), of)
 }
 
 func endSentence(s string) string {

@@ -63,9 +63,6 @@ func (w *sweep) slurm(ctx context.Context, pending []Point) error {
 		return err
 	}
 	f := &flight{sweep: w, c: *w.o.Slurm, dir: dir, wanted: map[int]Point{}, tries: map[int]int{}, tasks: map[task]int{}, absent: map[task]bool{}, answered: time.Now()}
-	if err := f.c.complete(); err != nil {
-		return err
-	}
 	for _, p := range pending {
 		f.wanted[p.Index] = p
 	}

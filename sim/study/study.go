@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -225,8 +226,8 @@ func (s *Study) check() error {
 			return err
 		}
 	}
-	if !seen["kernel"] {
-		return errors.New("it names no kernel; write kernel: gemm, or make kernel an axis")
+	if !seen["kernel"] && !seen["launch"] {
+		return errNoKernel
 	}
 	if err := s.compile(); err != nil {
 		return err
@@ -310,6 +311,11 @@ func (s *Study) Fingerprint() (string, error) {
 		}
 		fmt.Fprintf(h, "\n%s", m.Hash())
 	}
+	for _, file := range s.values("launch") {
+		if err := hashLaunch(h, s.relative(file)); err != nil {
+			return "", &sim.UsageError{Err: err}
+		}
+	}
 	s.print = hex.EncodeToString(h.Sum(nil)[:8])
 	return s.print, nil
 }
@@ -342,37 +348,74 @@ func (s *Study) Text() string {
 // them.
 func (s *Study) machines() []string {
 	var refs []string
-	add := func(v string) {
-		ref := s.machineRef(v)
-		for _, r := range refs {
-			if r == ref {
-				return
-			}
-		}
-		refs = append(refs, ref)
-	}
-	for _, f := range s.Fixed {
-		if f.Key == "machine" {
-			add(f.Value)
-		}
-	}
-	for _, a := range s.Axes() {
-		if a.Key == "machine" {
-			for _, v := range a.Values {
-				add(v)
-			}
-		}
+	for _, v := range s.values("machine") {
+		refs = append(refs, s.machineRef(v))
 	}
 	if len(refs) == 0 {
-		add(defaultMachine)
+		refs = append(refs, defaultMachine)
 	}
 	return refs
 }
 
+// values lists the values of a key, each once.
+func (s *Study) values(key string) []string {
+	var all []string
+	for _, f := range s.Fixed {
+		if f.Key == key {
+			all = append(all, f.Value)
+		}
+	}
+	for _, a := range s.Axes() {
+		for _, v := range a.Values {
+			if a.Key == key && !slices.Contains(all, v) {
+				all = append(all, v)
+			}
+		}
+	}
+	return all
+}
+
 // machineRef makes a machine file's path relative to the study's folder.
 func (s *Study) machineRef(v string) string {
-	if isFile := strings.ContainsAny(v, `/\`) || strings.HasSuffix(v, ".yaml") || strings.HasSuffix(v, ".yml"); isFile && !filepath.IsAbs(v) {
-		return filepath.Join(s.folder, v)
+	if strings.ContainsAny(v, `/\`) || strings.HasSuffix(v, ".yaml") || strings.HasSuffix(v, ".yml") {
+		return s.relative(v)
 	}
 	return v
+}
+
+// relative makes a path relative to the study's folder.
+func (s *Study) relative(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(s.folder, path)
+}
+
+// hashLaunch hashes a launch file with the files that it names.
+func hashLaunch(h io.Writer, path string) error {
+	l, err := sim.ReadLaunch(path)
+	if err != nil {
+		return err
+	}
+	files := []string{path}
+	add := func(name string) {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(filepath.Dir(path), name)
+		}
+		files = append(files, name)
+	}
+	add(l.CodeObject)
+	for _, a := range l.Args {
+		if a.File != "" {
+			add(a.File)
+		}
+	}
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return fmt.Errorf("launch %s: %w", path, err)
+		}
+		fmt.Fprintf(h, "\n%x", sha256.Sum256(data))
+	}
+	return nil
 }

@@ -3,10 +3,14 @@ package study
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/whisker-sim/whisker/sim"
+	"github.com/whisker-sim/whisker/workloads/suite"
 )
 
 // labels lists a study's points by their values on the axes.
@@ -142,4 +146,64 @@ func FuzzParse(f *testing.F) {
 		}
 		_ = fmt.Sprint(s.Text())
 	})
+}
+
+// A study may run a launch file; its fingerprint is of the code object too.
+func TestLaunchStudy(t *testing.T) {
+	dir := t.TempDir()
+	if err := suite.Extract(dir); err != nil {
+		t.Fatal(err)
+	}
+	launches, err := suite.Launches("clang")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(launches, func(l suite.Launch) bool { return l.CPU == "gfx950" })
+	file := filepath.Join(dir, "launch", "run.yaml")
+	if err := os.WriteFile(file, []byte(launches[at].Text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	text := "axes: {launch: [launch/run.yaml]}\nfixed: {machine: mi355x, chip.xcds: 1, chip.iods: 1, chip.cus_per_xcd: 4}"
+	read := func(text string) (*Study, error) { return Parse(filepath.Join(dir, "s.yaml"), []byte(text), false) }
+	s, err := read(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.Point(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := s.Simulate(p, 1)
+	run, err := rec.GetRun()
+	if err != nil || rec.Status != "done" || run.Cycles == 0 {
+		t.Fatalf("%s: %s, %v", rec.Status, rec.Message, err)
+	}
+	before, err := s.Fingerprint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := sim.ReadLaunch(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	object := filepath.Join(dir, "launch", l.CodeObject)
+	data, err := os.ReadFile(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(object, append(data, 0), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	again, err := read(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after, err := again.Fingerprint(); err != nil || after == before {
+		t.Errorf("another code object has the same fingerprint: %v", err)
+	}
+	for _, bad := range []string{"kernel: gemm\n", "zip: 3\n"} {
+		if _, err := read(bad + text); err == nil {
+			t.Errorf("%q was accepted", bad)
+		}
+	}
 }

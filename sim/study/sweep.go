@@ -64,7 +64,8 @@ type sweep struct {
 	status Status
 	begin  time.Time
 	host   *hostLog
-	whole  bool // the file is in its final form already
+	whole  bool   // the file is in its final form already
+	first  string // what a point failed with
 }
 
 // Sweep runs the points that the results file does not have yet. It may be
@@ -76,6 +77,11 @@ func Sweep(ctx context.Context, s *Study, o Options) (Status, error) {
 	}
 	if count == 0 {
 		return Status{}, usagef("study %s: no point satisfies its conditions", s.path)
+	}
+	if o.Slurm != nil {
+		if err := o.Slurm.complete(); err != nil {
+			return Status{}, err
+		}
 	}
 	unlock, err := lock(o.Out)
 	if err != nil {
@@ -197,6 +203,9 @@ func (w *sweep) store(rec results.Record) error {
 		return err
 	}
 	w.host.add(&rec)
+	if rec.Status == results.Failed && w.first == "" {
+		w.first = fmt.Sprintf("; point %d: %s", rec.Point, rec.Message)
+	}
 	w.states[rec.Point] = rec.Status
 	w.count(rec.Status, 1)
 	w.tell()
@@ -295,7 +304,7 @@ func (w *sweep) verdict() error {
 	case w.status.Lost > 0:
 		return fmt.Errorf("%d of %d points gave no answer; the same command tries them again", w.status.Lost, w.status.Points)
 	case w.status.Failed > 0:
-		return fmt.Errorf("%d of %d points failed; whisker report %s says why", w.status.Failed, w.status.Points, w.o.Out)
+		return fmt.Errorf("%d of %d points failed; whisker report %s says why%s", w.status.Failed, w.status.Points, w.o.Out, w.first)
 	}
 	return nil
 }
