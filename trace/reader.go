@@ -116,11 +116,17 @@ func (t *Reader) header() error {
 		return fmt.Errorf("%w: it does not begin with %q", ErrFormat, Magic)
 	case n < headerBytes:
 		return fmt.Errorf("%w: it has %d bytes, less than its header", ErrTruncated, n)
-	case checksum(h[:12]) != binary.LittleEndian.Uint32(h[12:]):
-		return fmt.Errorf("%w: the checksum of its header is wrong", ErrChecksum)
 	}
-	if v := binary.LittleEndian.Uint16(h[8:]); v != Version {
+	sound := checksum(h[:12]) == binary.LittleEndian.Uint32(h[12:])
+	switch v := binary.LittleEndian.Uint16(h[8:]); {
+	case v > Version && sound:
 		return fmt.Errorf("%w: it has version %d, and this program reads version %d", ErrVersion, v, Version)
+	case v > Version: // whose header this program may not know
+		return fmt.Errorf("%w: it has version %d, or a damaged header, and this program reads version %d", ErrVersion, v, Version)
+	case !sound:
+		return fmt.Errorf("%w: the checksum of its header is wrong", ErrChecksum)
+	case v != Version:
+		return fmt.Errorf("%w: it has version %d, and this program reads version %d", ErrFormat, v, Version)
 	}
 	return nil
 }
