@@ -59,6 +59,13 @@ func leastOptions(i *workloads.Info) map[string]string {
 		o["seq"] = "4"
 	case "rotary":
 		o["seq"] = "32"
+	case "micro":
+		for k := range o {
+			if k != "test" {
+				delete(o, k)
+			}
+		}
+		o["trips"], o["workgroups"] = "1", "2"
 	case "chase":
 		o["footprint"], o["hops"] = "16KiB", "32"
 	case "stream":

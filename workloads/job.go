@@ -67,6 +67,7 @@ var Definitions = []Definition{
 	{bwdName, "attention backward, with the delta and dQ reshuffle kernels", "whisker run attention-backward --batch 1 --seq 1024", bwdOptions, buildBwd, bwdForms},
 	{"chase", "dependent loads of one wave over a footprint: latency", "whisker run chase --arch mi300x", chaseOptions, buildChase, chaseForms},
 	{"stream", "streaming reads over a footprint, one wave a SIMD: bandwidth", "whisker run stream --arch mi300x", streamOptions, buildStream, streamForms},
+	{"micro", "one unit of a CU: LDS, matrix and vector instructions, barrier, dispatch", "whisker run micro --test mfma", microOptions, buildMicro, microForms},
 }
 
 // Define finds a kernel by name.

@@ -45,6 +45,15 @@ type kernelFlags struct {
 	Waves     *int     `kernel:"waves" group:"Kernel" placeholder:"N" help:"stream: waves of a SIMD (default 1)."`
 	Groups    *int     `name:"workgroups" kernel:"workgroups" group:"Kernel" placeholder:"N" help:"stream: workgroups for each wave of a SIMD; as many as there are CUs unless given."`
 	Passes    *int     `kernel:"passes" group:"Kernel" placeholder:"N" help:"stream: passes over the footprint; 512 MiB in all unless given."`
+	Test      *string  `kernel:"test" group:"Kernel" placeholder:"NAME" help:"micro: what to measure, such as lds, mfma or valu."`
+	Op        *string  `kernel:"op" group:"Kernel" placeholder:"NAME" help:"micro: instruction under test."`
+	Degree    *int     `kernel:"degree" group:"Kernel" placeholder:"N" help:"micro: lanes of an LDS phase in one bank."`
+	Lanes     *string  `kernel:"lanes" group:"Kernel" placeholder:"A,B" help:"micro: the two lanes of an LDS probe."`
+	Offset    *int     `kernel:"offset" group:"Kernel" placeholder:"DWORDS" help:"micro: distance of the two lanes' addresses in an LDS probe."`
+	Dependent *bool    `kernel:"dependent" group:"Kernel" help:"micro: each operation takes the result of the one before."`
+	Fill      *int     `kernel:"fill" group:"Kernel" placeholder:"N" help:"micro: vector instructions after each matrix instruction."`
+	Priority  *int     `kernel:"priority" group:"Kernel" placeholder:"N" help:"micro: s_setprio of the matrix waves."`
+	Trips     *int     `kernel:"trips" group:"Kernel" placeholder:"N" help:"micro: trips of the loop (default 4)."`
 	Registers *string  `kernel:"registers" group:"Kernel" placeholder:"MODEL" help:"pinned: as the kernel states them; compiler: as a compiler that cannot feed AGPRs to matrix instructions, with its copies and spills."`
 }
 
