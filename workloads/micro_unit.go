@@ -46,9 +46,14 @@ type MicroSpec struct {
 	Priority   int    // setprio: of the matrix waves
 }
 
-// microUnroll is how many operations a trip has: enough to hide the loop's own
-// instructions, few enough to stay in the instruction cache.
-const microUnroll = 64
+// MicroUnroll is how many operations a trip of a test has: enough to hide the
+// loop's own instructions, few enough to stay in the instruction cache.
+func MicroUnroll(test string) int {
+	if test == MicroVALU {
+		return 256
+	}
+	return 64
+}
 
 // LDS instructions that can be tested, with the kind of their access.
 var ldsTests = []struct {
@@ -272,7 +277,7 @@ func (m *micro) loopOf(body func(i int)) {
 	top := m.Label()
 	m.Place(top)
 	m.built.LoopStart = len(m.insts)
-	for i := range microUnroll {
+	for i := range MicroUnroll(m.s.Test) {
 		body(i)
 	}
 	m.SOP2(isa.S_SUB_U32, m.n, m.n, Imm(1))
@@ -518,7 +523,7 @@ func (m *micro) setprio() {
 	m.SMov(m.n, Imm(m.s.Trips))
 	top := m.Label()
 	m.Place(top)
-	for i := range microUnroll {
+	for i := range MicroUnroll(m.s.Test) {
 		x := v.At(i%8, 1)
 		m.VOP2(isa.V_ADD_F32, x, x, x)
 	}
@@ -570,7 +575,7 @@ func microOptions() []Option {
 		{"dependent", "false", "true, false", "mfma, valu: each takes the result of the one before"},
 		{"fill", "0", "0 to 32", "coissue: vector instructions after each matrix instruction"},
 		{"priority", "0", "0 to 3", "setprio: of the matrix waves"},
-		{"trips", "4", "", "trips of the loop, 64 operations each"},
+		{"trips", "4", "", "trips of the loop, 64 operations each (valu: 256)"},
 		{"workgroups", "1; xcd-map 64; launch 1024", "", "workgroups"},
 	}
 }
@@ -635,7 +640,7 @@ func buildMicro(r Request) (*Job, error) {
 	return &Job{Kernel: name, DType: "idle", Kernels: []*Built{b},
 		Settings: settings("test", s.Test, "op", s.Op, "waves", s.Waves, "degree", s.Degree, "lanes", fmt.Sprintf("%d,%d", s.Lanes[0], s.Lanes[1]), "offset", s.Offset,
 			"dependent", s.Dependent, "fill", s.Fill, "priority", s.Priority, "trips", s.Trips, "workgroups", s.Workgroups),
-		Notes:      []string{"what one operation takes is the slope of cycles over trips, 64 operations each (whisker run --suite micro)"},
+		Notes:      []string{"what one operation takes is the slope of cycles over trips, 64 operations each and of valu 256 (whisker run --suite micro)"},
 		FillInputs: b.FillInputs, Verify: b.Verify}, nil
 }
 
@@ -651,3 +656,12 @@ func microForms() []Info {
 	}
 	return all
 }
+
+// LDSPhaseLanes is how many lanes a phase of an LDS instruction has.
+func LDSPhaseLanes(cpu isa.CPU, op string) int { return isa.Lanes / phasesOf(cpu, op) }
+
+// FillOps are the direct-to-LDS loads of a CPU that can be tested.
+func FillOps(cpu isa.CPU) []string { return fillOps(cpu) }
+
+// DefaultMicroOp is the instruction that a test measures unless told.
+func DefaultMicroOp(cpu isa.CPU, test string) string { return defaultOp(cpu, test) }

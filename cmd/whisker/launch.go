@@ -14,7 +14,7 @@ type launchFlags struct {
 	CodeObject  string `group:"Code object" placeholder:"FILE" help:"Code object (.co, .hsaco), for --print-launch."`
 	KernelName  string `name:"kernel" group:"Code object" placeholder:"NAME" help:"Kernel of the code object."`
 	PrintLaunch bool   `group:"Code object" help:"Print a launch file for a kernel of --code-object."`
-	Suite       string `group:"Code object" placeholder:"NAME" help:"Run the kernels of a suite and check their values: triton, clang or mgpusim."`
+	Suite       string `group:"Code object" placeholder:"NAME" help:"Run the kernels of a suite and check their values: triton, clang or mgpusim; micro measures the units of a CU."`
 	MaxCycles   int64  `group:"Code object" placeholder:"N" help:"Stop a timing run after so many cycles."`
 }
 
@@ -53,6 +53,17 @@ func (c *runCmd) runChosen(o sim.RunOptions) (*report.Run, error) {
 
 // runSuite runs a suite and writes a row a kernel.
 func (c *runCmd) runSuite(w io.Writer) error {
+	if c.Suite == "micro" {
+		m, err := sim.LoadMachine(c.Arch, c.Machine, c.Set)
+		if err != nil {
+			return err
+		}
+		rows, err := sim.RunMicro(sim.MicroOptions{Machine: m, Threads: c.Threads})
+		if err != nil {
+			return err
+		}
+		return sim.WriteMicro(w, rows, c.Format)
+	}
 	rows, err := sim.RunSuite(c.Suite, c.Mode, c.Threads)
 	if err != nil {
 		return err
