@@ -99,6 +99,7 @@ var reproducers = []reproducer{
 	{"table2", "HipKittens Table 2: GEMM with and without producer waves", rowsOf(table2)},
 	{"table3", "HipKittens Table 3: 8-wave against 4-wave kernels", rowsOf(table3)},
 	{"table4", "HipKittens Table 4: block orders of a BF16 GEMM, by L2, LLC and throughput", reproduceTable4},
+	{"table5", "HipKittens Table 5: banks and phases of LDS instructions, found by their solvers", reproduceTable5},
 	{"kernels", "other published figures of HipKittens' kernels: GEMM, attention, layernorm, rotary", rowsOf(kernelTargets)},
 }
 
