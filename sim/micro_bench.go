@@ -92,6 +92,11 @@ const (
 // slope is the cycles of one operation.
 func (b *microBench) slope(s workloads.MicroSpec) (float64, error) {
 	var cycles [2]int64
+	if b.seq.gpu == nil { // the first launch of all finds every cache cold
+		if _, _, err := b.run(s, false); err != nil {
+			return 0, err
+		}
+	}
 	for i, trips := range []int{tripsFew, tripsMany} {
 		s.Trips = trips
 		res, _, err := b.run(s, false)
@@ -179,6 +184,9 @@ func RunMicro(o MicroOptions) ([]MicroRow, error) {
 func wholeChip(o MicroOptions) ([]MicroRow, error) {
 	b, err := newMicroBench(o, true)
 	if err != nil {
+		return nil, err
+	}
+	if _, _, err := b.run(workloads.MicroSpec{Test: workloads.MicroLaunch}, false); err != nil { // cold
 		return nil, err
 	}
 	var cycles [2]int64

@@ -83,6 +83,12 @@ func TestMicroSuite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, r := range rows {
+		// A wave issues at most every fourth cycle.
+		if r.Value < 4 {
+			t.Errorf("%s is %.2f cycles, less than a wave takes to issue", r.Name, r.Value)
+		}
+	}
 	for name, want := range map[string]float64{
 		"mfma/v_mfma_f32_16x16x32_bf16/interval": 16, "mfma/v_mfma_f32_32x32x16_bf16/interval": 32,
 		"lds/ds_read_b128/conflict1/waves1": 8, "lds/ds_read_b128/conflict1/waves4": 16,
