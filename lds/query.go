@@ -119,7 +119,7 @@ func fileAddresses(name string, limit uint32, bytes int) (addr [Lanes]uint32, er
 	}
 	defer f.Close()
 	if st, err := f.Stat(); err == nil && st.IsDir() {
-		return addr, fmt.Errorf("addresses: %s is a folder", name)
+		return addr, fmt.Errorf("addresses: %s is a directory", name)
 	}
 	return ParseAddresses(f, name, limit, bytes)
 }

@@ -69,6 +69,12 @@ func smallForm(t *testing.T, f workloads.Info) RunOptions {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if has("footprint") {
+		o.Options["footprint"] = "1048576"
+	}
+	if !has(long) {
+		return o
+	}
 	for _, size := range []string{"64", "128", "256", "384", "512", "768", "1024", "2048"} {
 		o.Options[long] = size
 		if _, err = build(&o, machine.Machine()); err == nil {
