@@ -70,7 +70,12 @@ func smallForm(t *testing.T, f workloads.Info) RunOptions {
 		t.Fatal(err)
 	}
 	if has("footprint") {
-		o.Options["footprint"] = "1048576"
+		o.Options["footprint"] = map[string]string{"chase": "65536", "stream": "262144"}[f.Name]
+	}
+	for name, small := range map[string]string{"hops": "64", "passes": "1", "trips": "4"} {
+		if has(name) {
+			o.Options[name] = small
+		}
 	}
 	if !has(long) {
 		return o
