@@ -144,6 +144,9 @@ func ldsClass(r *row, name string, slots []slot) Class {
 	if r.flags&fGDS != 0 {
 		return Class{} // global wave sync: nothing is known of its cost
 	}
+	if r.op == DS_NOP {
+		return Class{Unit: UnitInternal} // no address, no data, no counter
+	}
 	c := Class{Unit: UnitLDS, TwoAddr: r.flags&fTwoAddr != 0}
 	dst, data := slotSize(slots, 'D'), slotSize(slots, 'b')
 	c.Return = dst > 0
@@ -157,7 +160,6 @@ func ldsClass(r *row, name string, slots []slot) Class {
 	case strings.HasPrefix(name, "ds_swizzle"), strings.Contains(name, "permute"):
 		// The crossbar moves a dword a lane; nothing is stored.
 		c.Load, c.Bytes = true, 4
-	case name == "ds_nop":
 	default:
 		c.Atomic = true
 		c.Bytes = uint8(4 * max(data, 1))

@@ -31,6 +31,8 @@ func init() {
 	registerMemory()
 	registerVector()
 	registerMatrix()
+	registerGPRIdx()
+	registerRare()
 }
 
 // HasSemantics reports whether Exec can run op.
@@ -44,11 +46,15 @@ func HasSemantics(op Op) bool { return op < numOps && execTable[op] != nil }
 // MODE decides rounding, denormals and clamping; IEEE is taken as on.
 func Exec(k *Kernel, in *Inst, s *State) error {
 	if in.Op >= numOps || execTable[in.Op] == nil {
-		return unsupported(k, in, "")
+		return unsupported(k, in, Refused(in.Op))
 	}
 	pc := s.PC
 	s.PC++
-	if err := execTable[in.Op](k, in, s); err != nil {
+	f := execTable[in.Op]
+	if s.Mode&modeGPRIdx != 0 {
+		f = execIndexed
+	}
+	if err := f(k, in, s); err != nil {
 		s.PC = pc
 		return err
 	}

@@ -47,6 +47,8 @@ type memOp struct {
 	dma    bool // global_load_lds_*: always direct to LDS
 	two    uint8
 	atom   atomic
+	format uint8 // components of a typed access, 0 elsewhere
+	half   bool  // typed: components are 16 bits wide in registers
 }
 
 // memOps is indexed by opcode; space spaceNone means not a memory instruction.
@@ -74,6 +76,8 @@ func registerMemory() {
 		}
 	}
 	registerSMEM()
+	registerScalarAtomics()
+	registerTyped()
 	registerLDS()
 }
 
@@ -113,6 +117,13 @@ func (m *memOp) toLDS(in *Inst) bool { return m.dma || in.Flags&LDSBit != 0 && m
 // s.Access and checks them, without moving data.
 func Address(k *Kernel, in *Inst, s *State) error {
 	m := &memOps[in.Op]
+	if m.format != 0 {
+		sized, err := s.formatOp(k, in, m)
+		if err != nil {
+			return err
+		}
+		m = &sized
+	}
 	switch m.space {
 	case spaceBuffer:
 		s.bufferAddress(in, m)
@@ -203,9 +214,10 @@ func (s *State) bufferAddress(in *Inst, m *memOp) {
 		offset = s.vreg(r)
 	}
 	a.Bytes = m.bytes
-	// Loads and stores are clamped by dword, atomics all or nothing.
+	// Loads and stores are clamped by dword, atomics and typed accesses all or
+	// nothing.
 	unit := uint64(min(m.bytes, 4))
-	if m.kind == memAtomic {
+	if m.kind == memAtomic || m.format != 0 {
 		unit = uint64(m.bytes)
 	}
 	exec := s.Exec()

@@ -224,7 +224,11 @@ func (s *State) scalarAddress(in *Inst, m *memOp) {
 	a.Bytes, a.Lanes = m.bytes, 1
 	off := uint64(int64(in.Offset))
 	if in.Src[1].Present() {
-		off += uint64(s.s32(in, 1))
+		o := uint64(s.s32(in, 1))
+		if m.two == scalarScratch {
+			o *= 64
+		}
+		off += o
 	}
 	if m.two != scalarBuffer {
 		a.Addr[0] = (s.s64(in, 0) + off) &^ 3
@@ -259,6 +263,9 @@ func execScalarLoad(k *Kernel, in *Inst, s *State) error {
 func execScalarStore(k *Kernel, in *Inst, s *State) error {
 	if err := Address(k, in, s); err != nil {
 		return err
+	}
+	if s.Access.Lanes == 0 {
+		return nil
 	}
 	for i := range int(memOps[in.Op].bytes) / 4 {
 		s.Mem.Store32(s.Access.Addr[0]+uint64(4*i), s.scalar32(in, in.Src[2].Reg+Reg(i)))

@@ -116,6 +116,7 @@ var kindOfOp = map[string]Kind{
 	"ds_write_b32": WriteB32, "ds_write_b64": WriteB64, "ds_write_b96": WriteB96, "ds_write_b128": WriteB128,
 	"ds_write_addtid_b32": WriteB32,
 	"ds_write2_b32":       WriteB32, "ds_write2st64_b32": WriteB32, "ds_write2_b64": WriteB64, "ds_write2st64_b64": WriteB64,
+	"ds_append": AtomicB32, "ds_consume": AtomicB32, // one add for the wave
 	"ds_permute_b32": Permute, "ds_bpermute_b32": Permute, "ds_swizzle_b32": Permute,
 }
 

@@ -169,6 +169,7 @@ type CoverageRow struct {
 	CPU     string `json:"cpu"`
 	Opcode  string `json:"opcode"`
 	Missing string `json:"missing"` // semantics, timing, or both
+	Reason  string `json:"reason"`  // why a compute kernel cannot use it
 }
 
 // CoverageSummary counts the opcodes of a processor.
@@ -195,9 +196,9 @@ func ISACoverage(w io.Writer, format string) error {
 	if format == "json" {
 		return report.WriteJSON(w, c)
 	}
-	rows := report.Table{Header: []string{"cpu", "opcode", "missing"}, Left: []int{0, 1, 2}}
+	rows := report.Table{Header: []string{"cpu", "opcode", "missing", "reason"}, Left: []int{0, 1, 2, 3}}
 	for _, r := range c.Missing {
-		rows.Add(r.CPU, r.Opcode, r.Missing)
+		rows.Add(r.CPU, r.Opcode, r.Missing, r.Reason)
 	}
 	if format == "table" {
 		sum := report.Table{Header: []string{"cpu", "opcodes", "with semantics", "with timing class"}}
@@ -237,7 +238,7 @@ func coverage() Coverage {
 				missing = append(missing, "timing")
 			}
 			if len(missing) > 0 {
-				c.Missing = append(c.Missing, CoverageRow{s.CPU, op.String(), strings.Join(missing, " and ")})
+				c.Missing = append(c.Missing, CoverageRow{s.CPU, op.String(), strings.Join(missing, " and "), isa.Refused(op)})
 			}
 		}
 		c.Summary = append(c.Summary, s)

@@ -79,18 +79,18 @@ func TestISAAsmWrites(t *testing.T) {
 	}
 }
 
-// The counts must cover what the mnemonic lists name, and every row must be a
-// real gap.
+// The counts must cover what the mnemonic lists name, and every gap must have a
+// reason.
 func TestCoverage(t *testing.T) {
 	c := coverage()
 	for _, s := range c.Summary {
-		if s.Opcodes < 1100 || s.Semantics < 1000 || s.Timing < 1100 {
+		if s.Opcodes < 1100 || s.Semantics < s.Opcodes-16 || s.Timing < s.Opcodes-7 {
 			t.Errorf("%+v", s)
 		}
 	}
 	for _, r := range c.Missing {
-		if strings.HasPrefix(r.Opcode, "v_mfma_f") || strings.HasPrefix(r.Opcode, "global_") {
-			t.Errorf("%s on %s lacks %s", r.Opcode, r.CPU, r.Missing)
+		if r.Reason == "" {
+			t.Errorf("%s on %s lacks %s and nothing says why", r.Opcode, r.CPU, r.Missing)
 		}
 	}
 }
