@@ -6,6 +6,9 @@ import "strings"
 // UnitUnknown when the CPU lacks the opcode or nothing is known about its cost.
 func Classify(cpu CPU, in *Inst) Class {
 	if cpu >= numCPUs || in.Op >= numOps {
+		if cpu < numCPUs && in.Op.IsExtension() {
+			return classifyExtension(cpu, in)
+		}
 		return Class{}
 	}
 	c := classes[cpu][in.Op]

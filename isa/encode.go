@@ -9,6 +9,9 @@ import (
 func Encode(cpu CPU, in *Inst) ([]byte, error) {
 	l := lookup(cpu, in.Op)
 	if l == nil {
+		if in.Op.IsExtension() {
+			return nil, errExtension(in.Op)
+		}
 		return nil, fmt.Errorf("isa: %v is not on %v", in.Op, cpu)
 	}
 	e := encoder{in: in, l: l}

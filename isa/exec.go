@@ -46,6 +46,9 @@ func HasSemantics(op Op) bool { return op < numOps && execTable[op] != nil }
 // MODE decides rounding, denormals and clamping; IEEE is taken as on.
 func Exec(k *Kernel, in *Inst, s *State) error {
 	if in.Op >= numOps || execTable[in.Op] == nil {
+		if in.Op.IsExtension() {
+			return execExtension(k, in, s)
+		}
 		return unsupported(k, in, Refused(in.Op))
 	}
 	pc := s.PC

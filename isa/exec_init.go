@@ -17,6 +17,7 @@ func Init(k *Kernel, l *Launch, wgID [3]int, wave int, kernargAddr uint64, s *St
 	s.AGPR = sized(s.AGPR, k.AGPRs)
 	s.Scratch = sized(s.Scratch, (k.ScratchBytes+3)/4)
 	s.Info.Workgroup, s.Info.WaveInWG = wgID, wave
+	s.Registers = k.StartRegisters
 	initSGPRs(k, l, wgID, kernargAddr, s)
 	initVGPRs(k, wave, s)
 }

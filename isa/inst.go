@@ -33,6 +33,9 @@ func (o Op) String() string {
 	if o < numOps {
 		return opNames[o]
 	}
+	if o.IsExtension() {
+		return extensionNames[o-firstExtension]
+	}
 	return "invalid"
 }
 

@@ -19,6 +19,12 @@ type Kernel struct {
 	Workgroup    [3]int
 
 	ABI ABI
+
+	// Of kernels that move registers between their waves (x_set_registers): the
+	// registers that every wave starts with, and by wave of a workgroup the most
+	// that it holds afterwards. 0 and nil: every wave holds VGPRs and AGPRs.
+	StartRegisters int
+	WaveRegisters  []int
 }
 
 // ABI says which initial registers the command processor fills

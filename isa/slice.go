@@ -237,7 +237,7 @@ func steers(in *Inst, c *Class) bool {
 // is in the slice.
 func hasIndirect(k *Kernel) bool {
 	for i := range k.Insts {
-		s := opNames[k.Insts[i].Op]
+		s := k.Insts[i].Op.String()
 		if strings.HasPrefix(s, "s_setpc") || strings.HasPrefix(s, "s_swappc") || strings.HasPrefix(s, "s_call") ||
 			strings.HasSuffix(s, "_fork") || s == "s_cbranch_join" || strings.HasPrefix(s, "s_movrel") || strings.HasPrefix(s, "s_set_gpr_idx") || strings.HasPrefix(s, "s_rfe") {
 			return true

@@ -15,6 +15,9 @@ type Effects struct {
 // kills, which only makes a slice larger. fullExec says that EXEC is all ones
 // here: then it is not read, and a vector write overwrites every lane.
 func EffectsOf(cpu CPU, in *Inst, fullExec bool) Effects {
+	if in.Op.IsExtension() {
+		return extensionEffects(in)
+	}
 	var e Effects
 	c := Classify(cpu, in)
 	name := opNames[in.Op]
@@ -205,7 +208,7 @@ func keepsDst(in *Inst) bool {
 // ReadsDst reports whether an instruction keeps part of its destination or
 // accumulates into it, as a scoreboard sees it.
 func ReadsDst(in *Inst) bool {
-	return in.Sub == SubDPP || in.Sub == SubSDWA || in.OpSel&8 != 0 || partial(opNames[in.Op])
+	return in.Sub == SubDPP || in.Sub == SubSDWA || in.OpSel&8 != 0 || partial(in.Op.String())
 }
 
 // partial reports the opcodes that keep part of their destination or accumulate

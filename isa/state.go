@@ -30,6 +30,8 @@ type State struct {
 
 	Ended bool
 
+	Registers int // vector registers held, where x_set_registers changes that
+
 	Access Access // filled by Exec for memory instructions
 
 	tmp [3]VReg // sources of a vector instruction that are not plain registers

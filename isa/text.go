@@ -12,6 +12,9 @@ import (
 func (in *Inst) Text(cpu CPU) string {
 	l := lookup(cpu, in.Op)
 	if l == nil {
+		if in.Op.IsExtension() {
+			return in.extensionText()
+		}
 		return fmt.Sprintf("%v (not on %v)", in.Op, cpu)
 	}
 	p := printer{in: in, l: l}

@@ -20,7 +20,7 @@ type clocks struct {
 func newClocks(k *isa.Kernel, code []code) *clocks {
 	atomics := false
 	for i := range code {
-		atomics = atomics || code[i].class.Unit == isa.UnitLDS && code[i].class.Atomic
+		atomics = atomics || code[i].class.Unit == isa.UnitLDS && code[i].class.Atomic || k.Insts[i].Op.IsExtension()
 	}
 	if !atomics {
 		return nil

@@ -74,6 +74,7 @@ func analyseInst(cpu isa.CPU, in *isa.Inst) code {
 	}
 	c.loadsToReg = c.queues != 0 && !c.class.LDSDMA && len(c.defs) > 0
 	c.ldsEffects(name)
+	c.extension(in)
 	return c
 }
 
@@ -98,7 +99,7 @@ func (c *code) implicit(in *isa.Inst, name string) {
 	if strings.Contains(name, "_co_") && !in.SDst.Present() || in.Enc == isa.VOPC && !in.Dst.Present() {
 		c.defs = append(c.defs, vcc)
 	}
-	if c.class.LDSDMA {
+	if c.class.LDSDMA && !in.Op.IsExtension() {
 		c.uses = append(c.uses, span{isa.M0, 1})
 	}
 }
@@ -122,5 +123,16 @@ func (c *code) ldsEffects(name string) {
 		c.ldsBytes = uint32(c.class.Bytes)
 		c.readsLDS = c.class.Load || c.class.Atomic
 		c.writesLDS = c.class.Store || c.class.Atomic
+	}
+}
+
+// extension sets what the checks of LDS bytes need of an extension; when they
+// run is afterExtension's.
+func (c *code) extension(in *isa.Inst) {
+	switch in.Op {
+	case isa.X_TILE_COPY:
+		c.writesLDS, c.ldsBytes = true, isa.TileRowBytes
+	case isa.X_MMA_F32_16X16X32_BF16, isa.X_MMA_F32_16X16X32_F16:
+		c.readsLDS, c.ldsBytes = true, 16
 	}
 }

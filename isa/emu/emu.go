@@ -99,8 +99,9 @@ type runner struct {
 // wave is one wave of the running workgroup.
 type wave struct {
 	s       isa.State
-	waiting bool // at the barrier
-	epoch   int  // barriers passed
+	waiting bool  // at the barrier
+	epoch   int   // barriers passed
+	blocks  []int // x_mma under way, by instruction, oldest first
 	track   tracker
 }
 
@@ -138,7 +139,7 @@ func (r *runner) workgroup(id [3]int) error {
 		w := &r.waves[i]
 		isa.Init(r.k, r.l, id, i, r.kernarg, &w.s)
 		w.s.LDS, w.s.Mem = r.lds, r.l.Memory
-		w.waiting, w.epoch = false, 0
+		w.waiting, w.epoch, w.blocks = false, 0, w.blocks[:0]
 		w.track.reset()
 	}
 	r.stats.Workgroups++
@@ -165,7 +166,7 @@ func (r *runner) turn(i int) error {
 		if err := r.step(i, w); err != nil {
 			return err
 		}
-		if r.k.Insts[pc].Op == isa.S_SLEEP {
+		if r.k.Insts[pc].Op == isa.S_SLEEP || w.s.PC == pc && r.k.Insts[pc].Op == isa.X_MBAR_WAIT {
 			break // it waits for another wave
 		}
 	}
@@ -183,8 +184,17 @@ func (r *runner) step(i int, w *wave) error {
 			return err
 		}
 	}
+	if r.k.StartRegisters != 0 {
+		if err := r.checkHeld(i, w, pc, c); err != nil {
+			return err
+		}
+	}
 	if err := isa.Exec(r.k, in, &w.s); err != nil {
 		return err
+	}
+	if w.s.PC == pc && in.Op == isa.X_MBAR_WAIT {
+		r.idle += uint64(len(r.k.Insts)) // a look, not an instruction
+		return nil
 	}
 	r.stats.Insts++
 	r.stats.ByUnit[c.class.Unit]++
@@ -199,7 +209,7 @@ func (r *runner) step(i int, w *wave) error {
 		}
 	}
 	switch {
-	case c.class.Store || c.class.LDSDMA:
+	case c.class.Store || c.class.LDSDMA, in.Op == isa.X_MBAR_ARRIVE:
 		r.idle = 0
 	case in.Op == isa.S_BARRIER:
 		w.waiting = true

@@ -114,6 +114,11 @@ func (t *tracker) outstanding(r isa.Reg) *access {
 
 // checkRegisters reports a source or destination that a load still owes.
 func (r *runner) checkRegisters(i int, w *wave, pc int, c *code) error {
+	if len(w.blocks) > 0 {
+		if err := r.checkBlocks(i, w, pc, c); err != nil {
+			return err
+		}
+	}
 	t := &w.track
 	for _, s := range c.uses {
 		for n := range isa.Reg(s.n) {
@@ -151,6 +156,9 @@ func (r *runner) afterExec(i int, w *wave, pc int, c *code) error {
 			}
 			r.shadow.finish(a.record, w.epoch, clock)
 		}
+	}
+	if r.k.Insts[pc].Op.IsExtension() {
+		return r.afterExtension(i, w, pc, c, done)
 	}
 	if c.vmcnt != noWait || c.lgkm != noWait {
 		w.track.wait(c.vmcnt, c.lgkm, done)
