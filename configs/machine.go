@@ -23,6 +23,7 @@ type Machine struct {
 	LLC      LLC
 	HBM      HBM
 	Dispatch Dispatch
+	Features Features
 }
 
 // Chip counts the dies and what is on them.
@@ -186,4 +187,18 @@ type Dispatch struct {
 	WaveLaunchCycles   int    // between waves of a shader engine
 	WorkgroupGapCycles int    // last wave's end to the first issue of the next workgroup on the CU
 	LaunchOverheadUS   float64
+}
+
+// Features are what-ifs: hardware that CDNA lacks, off on real machines, and its
+// sizes. Kernels that use a feature are refused where it is off.
+type Features struct {
+	DynamicRegisters bool // waves give vector registers to others of their SIMD
+	MFMALDSOperands  bool // blocks of matrix instructions read operands from LDS
+	TileCopy         bool // one instruction moves a tile from memory to LDS
+	MBarrier         bool // barrier objects with arrival counts in LDS
+
+	MFMABlocks            int // block multiplies of a SIMD under way: one multiplies while the others read
+	TileCopyEntries       int // tile copies of a CU under way
+	TileCopyLines         int // lines of them outstanding
+	TileCopyBytesPerCycle int // lines asked for
 }

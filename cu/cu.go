@@ -80,6 +80,7 @@ type CU struct {
 	logger                  Logger
 	playAccess              isa.Access // scratch space of patternLines
 	watch                   func(now int64)
+	ext                     *extension // of kernels that use what-ifs, else nil
 }
 
 // LoopTurns returns how many iterations of the marked loop the CU's waves have
@@ -99,6 +100,9 @@ func New(s *Spec, p *Program, xcc, id int, l2 cache.L2Port, sh *Shared, st *Stat
 	}
 	c := &CU{spec: s, prog: p, l2: l2, id: id, xcc: xcc, tcp: tcp, lds: lds.NewUnit(s.LDS), sh: sh, done: done, st: st,
 		ldsNext: cache.Never, tcpNext: cache.Never, dirtyBase: ^uint64(0)}
+	if p.features != 0 {
+		c.ext = newExtension(s, p)
+	}
 	if st.Inst == nil {
 		st.Inst = make([]InstStats, len(p.uops))
 	}
@@ -188,7 +192,7 @@ func (c *CU) newGroup(id int, now int64) *workgroup {
 	} else {
 		g = &workgroup{}
 	}
-	*g = workgroup{id: id, waves: g.waves[:0], lds: g.lds, alive: c.prog.Waves, start: now, ldsDirty: [2]int{1 << 30, 0}}
+	*g = workgroup{id: id, waves: g.waves[:0], lds: g.lds, bars: g.bars, alive: c.prog.Waves, start: now, ldsDirty: [2]int{1 << 30, 0}}
 	if c.prog.Source == nil && (c.prog.Full || len(c.prog.Slice.Loads) > 0) && len(g.lds) != c.prog.LDS {
 		g.lds = make([]byte, c.prog.LDS)
 	}
@@ -236,6 +240,9 @@ func (c *CU) startWave(w *wave, g *workgroup, i int, start int64) bool {
 	}
 	w.st = isa.State{VGPR: st.VGPR, AGPR: st.AGPR}
 	w.valuAt, w.salWrAt = -1<<40, -1<<40
+	if c.ext != nil {
+		c.startExtension(w, g)
+	}
 	if c.prog.Source != nil {
 		has, err := c.startReplay(w, g, i)
 		if err != nil {
@@ -337,6 +344,10 @@ func (c *CU) stepLDS(now int64) {
 	c.ldsNext = c.lds.Step(now)
 	for i := range c.lds.Done {
 		d := &c.lds.Done[i]
+		if d.Fill && d.Tag >= tagExt {
+			c.extensionFilled(d)
+			continue
+		}
 		w := c.waves[d.Tag>>8]
 		if d.Fill {
 			w.vmDone[d.Tag&255] = d.At
@@ -350,6 +361,10 @@ func (c *CU) stepLDS(now int64) {
 		c.completed(w, d.At)
 	}
 	c.lds.Done = c.lds.Done[:0]
+	if c.ext != nil {
+		c.stepCopies(now)
+		c.ldsNext = min(c.ldsNext, c.ext.next)
+	}
 	if c.ldsWaiters > 0 {
 		c.ldsWaiters = 0
 		c.wakeReason(StallLDSQueue)
@@ -421,6 +436,8 @@ func (c *CU) LineReturned(now int64, tag uint32) int64 {
 		c.completed(w, done)
 	case tag&tagFetch != 0:
 		c.fetched(now, tag&^tagFetch)
+	case tag&tagCopy != 0 && c.ext != nil:
+		c.copyReturned(now, int(tag&^tagCopy))
 	default:
 		if n := c.tcp.LineReturned(now, tag); n < c.tcpNext {
 			c.tcpNext = n

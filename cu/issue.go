@@ -121,6 +121,8 @@ func (c *CU) consider(w *wave, s *simd, now int64, taken *[catNone]bool) {
 		ok = c.issueScalar(w, u, now)
 	case kindSMEM:
 		ok = c.issueSMEM(w, u, now)
+	case kindBlock:
+		ok = c.issueBlock(w, u, s, now)
 	default:
 		c.issueInternal(w, u, now)
 	}
@@ -370,6 +372,8 @@ func (c *CU) issueInternal(w *wave, u *uop, now int64) {
 		c.releaseBarrier(w.wg, w, now)
 	case kindEnd:
 		c.endWave(w, u, now)
+	case kindSetRegisters, kindMBarInit, kindMBarArrive, kindMBarWait, kindTileCopy, kindBlockWait:
+		c.issueExtension(w, u, now)
 	default:
 		c.issued(w, u, now, next+u.idle, StallSleep)
 	}
@@ -406,6 +410,13 @@ func (c *CU) endWave(w *wave, u *uop, now int64) {
 	if n := w.lgkmCount(now); n > 0 {
 		c.stall(w, now, StallLGKMCnt, max(w.lgkmAt(0), now+1))
 		return
+	}
+	if c.ext != nil {
+		if b := &c.ext.waves[c.index(w)]; b.outstanding(now) > 0 {
+			c.stall(w, now, StallMatrix, max(b.at(0), now+1))
+			return
+		}
+		c.endExtension(w)
 	}
 	pc := int(w.pc)
 	c.issued(w, u, now, cache.Never, StallDependency)

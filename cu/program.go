@@ -25,6 +25,13 @@ const (
 	kindNop
 	kindSleep
 	kindEnd
+	kindBlock // x_mma; the rest too are extensions
+	kindSetRegisters
+	kindMBarInit
+	kindMBarArrive
+	kindMBarWait
+	kindTileCopy
+	kindBlockWait
 )
 
 // regRange is a run of vector registers in scoreboard numbering: V0 is 0, A0
@@ -47,6 +54,7 @@ type uop struct {
 	prio     uint8
 	flat     bool
 	decided  int16 // branch: index in the recorded decisions, -1 for one that is computed
+	bar      int16 // extensions: barrier object, -1 for none
 	memIdx   int16 // index of the per-wave address cache, -1 if none: of ldsCache for DS
 
 	busy    int32 // VALU or matrix occupancy, cycles
@@ -82,22 +90,25 @@ const (
 
 // Program is a launch prepared for timing: shared by all CUs, read-only.
 type Program struct {
-	Launch  *isa.Launch
-	Kernel  *isa.Kernel
-	uops    []uop
-	memOps  int
-	ldsOps  int
-	scalars []uint8 // first registers of the lines of scalar registers that loops use
-	Kernarg uint64  // address of the kernel argument block
-	Code    uint64  // address of the kernel entry, for instruction fetch
-	Waves   int
-	Regs    int // vector registers of a wave after the granule
-	SRegs   int
-	LDS     int // LDS bytes of a workgroup after the granule
-	Occ     Occupancy
-	Full    bool // execute everything
-	Slice   isa.Slice
-	Source  Source // replay these streams and execute nothing; nil to execute
+	Launch   *isa.Launch
+	Kernel   *isa.Kernel
+	uops     []uop
+	memOps   int
+	ldsOps   int
+	scalars  []uint8 // first registers of the lines of scalar registers that loops use
+	Kernarg  uint64  // address of the kernel argument block
+	Code     uint64  // address of the kernel entry, for instruction fetch
+	Waves    int
+	Regs     int // vector registers of a wave after the granule
+	SRegs    int
+	LDS      int // LDS bytes of a workgroup after the granule
+	Occ      Occupancy
+	Full     bool // execute everything
+	Slice    isa.Slice
+	features isa.Features
+	bars     []uint32 // LDS addresses of barrier objects
+	wideRead lds.Kind // of the operands of x_mma
+	Source   Source   // replay these streams and execute nothing; nil to execute
 
 	slots       []int16 // by instruction: which cursor of a replayed wave, -1 for none
 	replaySlots int
@@ -125,7 +136,13 @@ type ProgramOptions struct {
 func NewProgram(s *Spec, l *isa.Launch, o ProgramOptions) (*Program, error) {
 	k := l.Kernel
 	p := &Program{Launch: l, Kernel: k, Waves: k.Waves(), Full: o.Full, Source: o.Source, LoopStart: o.LoopStart, LoopEnd: o.LoopEnd}
+	if err := p.checkFeatures(s); err != nil {
+		return nil, err
+	}
 	occ, err := NewOccupancy(s, k.VGPRs, k.AGPRs, k.SGPRs, k.LDSBytes, p.Waves)
+	if p.features&isa.DynamicRegisters != 0 {
+		occ, err = dynamicOccupancy(s, k)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("kernel %s does not fit: %w", k.Name, err)
 	}
@@ -138,6 +155,7 @@ func NewProgram(s *Spec, l *isa.Launch, o ProgramOptions) (*Program, error) {
 	if p.table, err = lds.NewTable(k.CPU.String()); err != nil {
 		return nil, err
 	}
+	p.wideRead, _, _ = lds.KindOf("ds_read_b128")
 	if !o.Full && o.Source == nil {
 		p.decisions = o.Decisions
 	}
@@ -194,6 +212,10 @@ func (p *Program) decode(s *Spec, in *isa.Inst, c isa.Class) (uop, error) {
 	if u.dst.n > 0 && isa.ReadsDst(in) {
 		u.src[u.nsrc] = u.dst
 		u.nsrc++
+	}
+	if in.Op.IsExtension() {
+		p.decodeExtension(s, &u, in, c)
+		return u, nil
 	}
 	switch c.Unit {
 	case isa.UnitSALU:

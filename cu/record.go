@@ -50,6 +50,9 @@ func (c *CU) SetRecorder(r Recorder) {
 		return
 	}
 	c.lds.Granted = func(at int64, cycles int32, tag uint32, fill bool) {
+		if fill && tag >= tagExt {
+			return // no wave's
+		}
 		counter := CounterLGKM
 		if fill {
 			counter = CounterVM

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/whisker-sim/whisker/cache"
+	"github.com/whisker-sim/whisker/isa"
 	"github.com/whisker-sim/whisker/lds"
 )
 
@@ -37,6 +38,10 @@ type Spec struct {
 	ScalarCacheBytes, ScalarLine int
 	ScalarWays                   int
 	LDSPortBytes                 int // inbound and return bus of a SIMD pair, bytes per cycle
+
+	Features                            isa.Features // what-ifs that the machine has
+	MFMABlocks                          int
+	CopyEntries, CopyLines, CopyLineGap int // CopyLineGap: cycles between lines asked for
 
 	LDS lds.Spec
 	TCP cache.TCPSpec

@@ -21,6 +21,7 @@ type workgroup struct {
 	arrived  int // waves at the barrier
 	start    int64
 	lds      []byte
+	bars     []mbar // barrier objects
 	ldsDirty [2]int // bytes written without computing their value, [lo, hi)
 	dirtyPC  int
 }
@@ -50,6 +51,7 @@ type wave struct {
 	wg      *workgroup
 	start   int64
 	loopAt  int64
+	regs    int32 // vector registers held, where they move
 
 	vready []int64 // VALU issue cycle by scoreboard register
 	mem    []memCache

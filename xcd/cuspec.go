@@ -4,6 +4,7 @@ import (
 	"github.com/whisker-sim/whisker/cache"
 	"github.com/whisker-sim/whisker/configs"
 	"github.com/whisker-sim/whisker/cu"
+	"github.com/whisker-sim/whisker/isa"
 	"github.com/whisker-sim/whisker/lds"
 )
 
@@ -27,6 +28,9 @@ func CUSpec(m *configs.Machine) *cu.Spec {
 		ScalarHitCycles: int64(m.SALU.LoadLatencyCycles),
 		ICacheBytes:     m.Fetch.CacheBytes, ICacheWays: m.Fetch.Ways, ICacheLine: m.Fetch.LineBytes,
 		ScalarCacheBytes: m.SALU.CacheBytes, ScalarLine: m.SALU.CacheLineBytes, ScalarWays: m.SALU.CacheWays,
+		Features: features(&m.Features), MFMABlocks: m.Features.MFMABlocks,
+		CopyEntries: m.Features.TileCopyEntries, CopyLines: m.Features.TileCopyLines,
+		CopyLineGap:  max(1, m.TCP.LineBytes/m.Features.TileCopyBytesPerCycle),
 		LDSPortBytes: m.LDS.PairPortBytesPerCycle,
 		LDS: lds.Spec{
 			PairPortBytesPerCycle: m.LDS.PairPortBytesPerCycle,
@@ -44,4 +48,20 @@ func CUSpec(m *configs.Machine) *cu.Spec {
 		},
 	}
 	return s
+}
+
+// features are the machine file's switches as a set.
+func features(f *configs.Features) (set isa.Features) {
+	for _, s := range []struct {
+		on  bool
+		bit isa.Features
+	}{
+		{f.DynamicRegisters, isa.DynamicRegisters}, {f.MFMALDSOperands, isa.MFMALDSOperands},
+		{f.TileCopy, isa.TileCopy}, {f.MBarrier, isa.MBarrier},
+	} {
+		if s.on {
+			set |= s.bit
+		}
+	}
+	return set
 }
