@@ -5,6 +5,13 @@ package cache
 
 import "math"
 
+// Atomic is what a read-modify-write of a line asks of the L2.
+type Atomic struct {
+	Bytes   uint8 // operands
+	Same    uint8 // the most operands for one word, which go through it one by one; 0 is 1
+	Returns bool  // the old data goes back
+}
+
 // Never is a cycle that does not come: nothing is pending.
 const Never int64 = math.MaxInt64
 
@@ -20,4 +27,9 @@ type L2Port interface {
 	// Write sends bytes of one line. Acceptance as in Read; the
 	// acknowledgement arrives by the CU's WriteAcked(at, tag).
 	Write(now int64, cu int, line uint64, bytes int, tag uint32) (retryAt int64)
+
+	// Atomic asks for a read-modify-write of bytes of one line. Acceptance and
+	// acknowledgement as in Write; for a returning one the acknowledgement
+	// carries the old data.
+	Atomic(now int64, cu int, line uint64, a Atomic, tag uint32) (retryAt int64)
 }

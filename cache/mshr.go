@@ -15,6 +15,7 @@ type waiter struct {
 	tag            uint32
 	next           int32
 	src            uint8
+	atomic         Atomic // Bytes is 0 in a read
 }
 
 // appendWaiter adds a waiter to a register, from the free list when there is one.

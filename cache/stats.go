@@ -8,6 +8,10 @@ import "fmt"
 type LevelStats struct {
 	Reads, ReadHits, ReadHitsInFlight, ReadMisses uint64
 	Writes, WriteHits, WriteMisses                uint64
+	Atomics, AtomicHits, AtomicMisses             uint64 // L2 only; a hit on a line in flight is a hit
+	AtomicHitsInFlight                            uint64
+	AtomicBytes                                   uint64 // operands
+	AtomicCycles                                  uint64 // of the channels' ports
 	ReadBytes, WriteBytes                         uint64 // asked for by the level above
 	Fills, FillBytes                              uint64 // from the level below
 	WriteBacks, WriteBackBytes                    uint64 // to the level below
@@ -19,13 +23,12 @@ type LevelStats struct {
 	Queue                                         Histogram // waiting for service, each request
 }
 
-// Requests returns reads and writes together.
-func (s *LevelStats) Requests() uint64 { return s.Reads + s.Writes }
+// Requests returns reads, writes and atomics together.
+func (s *LevelStats) Requests() uint64 { return s.Reads + s.Writes + s.Atomics }
 
-// HitRate returns hits over requests, reads and writes together, 0 to 1; 0
-// without requests.
+// HitRate returns hits over requests of all kinds, 0 to 1; 0 without requests.
 func (s *LevelStats) HitRate() float64 {
-	return ratio(s.ReadHits+s.WriteHits, s.Requests())
+	return ratio(s.ReadHits+s.WriteHits+s.AtomicHits, s.Requests())
 }
 
 // ReadHitRate returns read hits over reads.
@@ -50,6 +53,12 @@ func (s *LevelStats) Merge(o *LevelStats) {
 	s.Writes += o.Writes
 	s.WriteHits += o.WriteHits
 	s.WriteMisses += o.WriteMisses
+	s.Atomics += o.Atomics
+	s.AtomicHits += o.AtomicHits
+	s.AtomicMisses += o.AtomicMisses
+	s.AtomicHitsInFlight += o.AtomicHitsInFlight
+	s.AtomicBytes += o.AtomicBytes
+	s.AtomicCycles += o.AtomicCycles
 	s.ReadBytes += o.ReadBytes
 	s.WriteBytes += o.WriteBytes
 	s.Fills += o.Fills
@@ -74,9 +83,10 @@ func (s *LevelStats) Check(level string, lineBytes uint64) error {
 	}{
 		{"reads and their hits and misses", s.Reads, s.ReadHits + s.ReadMisses},
 		{"writes and their hits and misses", s.Writes, s.WriteHits + s.WriteMisses},
+		{"atomics and their hits and misses", s.Atomics, s.AtomicHits + s.AtomicMisses},
 		{"reads and answers", s.Reads, s.Latency.Count()},
 		{"requests and services", s.Requests(), s.Queue.Count()},
-		{"misses and fills", s.ReadMisses, s.Fills},
+		{"misses and fills", s.ReadMisses + s.AtomicMisses, s.Fills},
 		{"bytes asked for and lines read", s.ReadBytes, s.Reads * lineBytes},
 		{"bytes filled and lines filled", s.FillBytes, s.Fills * lineBytes},
 	} {

@@ -9,6 +9,7 @@ type TCCConfig struct {
 	HitLatencyCycles                      int // request to data at the CU's port, unloaded
 	WriteAckCycles                        int // request to acknowledgement, unloaded
 	MSHRsPerChannel, QueueEntries         int
+	AtomicBytesPerCycle                   int // operands that a channel's atomic units take
 	InterleaveBytes                       int
 	SetHash, ChannelHash                  bool
 	Replacement                           Replacement
@@ -35,7 +36,8 @@ type TCCClient interface {
 // line in flight join its register. A miss without a free register (or with a
 // set full of lines in flight) stops its channel until a fill. Written lines
 // are not fetched: their dirty bytes are counted, and a later read of a line
-// that is not wholly written fetches it.
+// that is not wholly written fetches it. An atomic needs its line's old bytes,
+// so it misses as a read does; see atomic.go.
 //
 // The service of a request is decided when it is accepted, since a FIFO's
 // start times are known then. A fill's write into the data array takes no port
@@ -77,8 +79,9 @@ type tccRequest struct {
 	line    uint64
 	place   Place
 	tag     uint32
-	bytes   uint16 // 0: a read
+	bytes   uint16 // 0: a read or an atomic
 	cu      uint8
+	atomic  Atomic // Bytes is 0 in reads and writes
 }
 
 const (
@@ -111,6 +114,7 @@ func NewTCC(cfg TCCConfig, client TCCClient) (*TCC, error) {
 		{"read bytes per cycle", cfg.ReadBytesPerCycle}, {"write bytes per cycle", cfg.WriteBytesPerCycle},
 		{"hit latency cycles", cfg.HitLatencyCycles}, {"write-back latency cycles", cfg.WriteAckCycles},
 		{"MSHRs per channel", cfg.MSHRsPerChannel}, {"queue entries", cfg.QueueEntries},
+		{"atomic bytes per cycle", cfg.AtomicBytesPerCycle},
 	} {
 		if v.value < 1 {
 			return nil, fmt.Errorf("L2: %s must be at least 1, not %d", v.name, v.value)
@@ -217,10 +221,14 @@ func (t *TCC) request(r tccRequest) int64 {
 		return ch.retry
 	}
 	t.outstanding++
-	if r.bytes == 0 {
+	switch {
+	case r.atomic.Bytes != 0:
+		t.stats.Atomics++
+		t.stats.AtomicBytes += uint64(r.atomic.Bytes)
+	case r.bytes == 0:
 		t.stats.Reads++
 		t.stats.ReadBytes += uint64(t.cfg.LineBytes)
-	} else {
+	default:
 		t.stats.Writes++
 		t.stats.WriteBytes += uint64(r.bytes)
 	}
@@ -240,10 +248,13 @@ func (t *TCC) serve(r *tccRequest, from int64) bool {
 	start := max(from, ch.free)
 	way := t.tags.sets[row].lookup(tag)
 	if r.bytes == 0 {
-		if !t.read(ch, row, way, tag, r, start) {
+		cost := t.readCost
+		if r.atomic.Bytes != 0 && way >= 0 && t.tags.sets[row].state[way]&lineReadable != 0 {
+			cost = t.modify(row, way, r, start)
+		} else if !t.read(ch, row, way, tag, r, start) {
 			return false
 		}
-		ch.free = start + t.readCost
+		ch.free = start + cost
 	} else {
 		if !t.write(row, way, tag, r, start) {
 			return false
@@ -282,8 +293,7 @@ func (t *TCC) read(ch *tccChannel, row, way int, tag uint32, r *tccRequest, star
 		}
 		if state&lineInFlight != 0 {
 			t.tags.use(set, way)
-			t.stats.ReadHits++
-			t.stats.ReadHitsInFlight++
+			t.hitInFlight(r)
 			t.wait(t.mshrOf(row, state), r, start)
 			return true
 		}
@@ -299,7 +309,7 @@ func (t *TCC) read(ch *tccChannel, row, way int, tag uint32, r *tccRequest, star
 	} else {
 		t.tags.use(set, way)
 	}
-	t.stats.ReadMisses++
+	t.missed(r)
 	n := int(ch.freeMSHR - 1)
 	m := &t.mshrs[n]
 	ch.freeMSHR = m.next
@@ -354,7 +364,7 @@ func (t *TCC) mshrOf(row int, state uint16) int {
 }
 
 func (t *TCC) wait(n int, r *tccRequest, start int64) {
-	w := waiter{arrived: r.arrived, start: start, tag: r.tag, src: r.cu}
+	w := waiter{arrived: r.arrived, start: start, tag: r.tag, src: r.cu, atomic: r.atomic}
 	m := &t.mshrs[n]
 	t.waiters, t.freeWait = appendWaiter(t.waiters, t.freeWait, m, w)
 }
@@ -399,11 +409,15 @@ func (t *TCC) fill(now int64, id uint32) {
 	t.tags.sets[m.set].filled(int(m.way), m)
 	for n := m.head; n != 0; {
 		w := &t.waiters[n-1]
-		at := max(now+t.answer, w.start+t.hit, ch.answerAt)
-		ch.answerAt = at + t.readCost
-		t.stats.answered(at - w.arrived)
 		t.outstanding--
-		t.client.LineReturned(at, int(w.src), w.tag)
+		if w.atomic.Bytes != 0 {
+			t.modifyFilled(now, ch, m, w)
+		} else {
+			at := max(now+t.answer, w.start+t.hit, ch.answerAt)
+			ch.answerAt = at + t.readCost
+			t.stats.answered(at - w.arrived)
+			t.client.LineReturned(at, int(w.src), w.tag)
+		}
 		next := w.next
 		w.next = t.freeWait
 		t.freeWait = n

@@ -69,7 +69,7 @@ func (b *tccBench) want(answers ...answer) {
 func smallL2() TCCConfig {
 	return TCCConfig{
 		Bytes: 64 << 10, LineBytes: 128, Ways: 4, Channels: 2, ReadBytesPerCycle: 128, WriteBytesPerCycle: 64,
-		HitLatencyCycles: 101, WriteAckCycles: 60, MSHRsPerChannel: 4, QueueEntries: 8, InterleaveBytes: 128,
+		HitLatencyCycles: 101, WriteAckCycles: 60, MSHRsPerChannel: 4, QueueEntries: 8, InterleaveBytes: 128, AtomicBytesPerCycle: 64,
 	}
 }
 
@@ -317,7 +317,7 @@ func (b *benchClient) Fetch(now int64, line uint64, id uint32) { b.l2.Fill(now+9
 func mi300L2() TCCConfig {
 	return TCCConfig{
 		Bytes: 4 << 20, LineBytes: 128, Ways: 16, Channels: 16, ReadBytesPerCycle: 128, WriteBytesPerCycle: 64,
-		HitLatencyCycles: 170, WriteAckCycles: 120, MSHRsPerChannel: 128, QueueEntries: 32, InterleaveBytes: 256, ChannelHash: true,
+		HitLatencyCycles: 170, WriteAckCycles: 120, MSHRsPerChannel: 128, QueueEntries: 32, InterleaveBytes: 256, ChannelHash: true, AtomicBytesPerCycle: 64,
 	}
 }
 

@@ -20,10 +20,11 @@ type MemKind uint8
 
 // Kinds of vector memory instructions.
 const (
-	MemLoad   MemKind = iota // data to VGPRs
-	MemLDSDMA                // data to LDS
-	MemStore                 // no data back; acknowledged
-	MemAtomic                // performed at L2; acknowledged, data to VGPRs if returning
+	MemLoad         MemKind = iota // data to VGPRs
+	MemLDSDMA                      // data to LDS
+	MemStore                       // no data back; acknowledged
+	MemAtomic                      // performed at L2; acknowledged
+	MemAtomicReturn                // performed at L2; old data to VGPRs
 )
 
 // MemOp is one vector memory instruction on its way through the TCP.
@@ -42,7 +43,14 @@ type MemOp struct {
 type Lines struct {
 	Offset []uint64 // bytes from MemOp.Base, multiples of the line size
 	Size   []uint8  // bytes of each line; stores and atomics use it
+	Same   []uint8  // atomics: the most lanes that address one word of the line; else empty
 }
+
+// writes reports that the L2 acknowledges what an instruction did.
+func (k MemKind) writes() bool { return k >= MemStore }
+
+// returns reports that data comes back.
+func (k MemKind) returns() bool { return k != MemStore && k != MemAtomic }
 
 // TCPDone reports that the data of an instruction is at its consumer's door
 // (loads), or that its writes are acknowledged (stores), in issue order.
@@ -60,7 +68,8 @@ type TCPStats struct {
 	Hits           uint64 // data present
 	HitsInFlight   uint64 // line allocated, data on its way
 	Misses         uint64
-	StoreSegments  uint64
+	StoreSegments  uint64 // of stores and atomics
+	Atomics        uint64 // of atomics
 	BytesIn        uint64 // from L2
 	BytesDelivered uint64 // to VGPRs and LDS
 	BytesOut       uint64 // stores to L2
@@ -385,7 +394,7 @@ func (t *TCP) lookup(now int64, op *MemOp) int64 {
 	fi := t.fTail
 	f := &t.inflight[fi]
 	line := op.Base + op.Lines.Offset[t.lineIdx]
-	if op.Kind == MemStore || op.Kind == MemAtomic {
+	if op.Kind.writes() {
 		return t.lookupWrite(now, op, f, fi, line)
 	}
 	if i := t.find(line); i >= 0 {
@@ -430,17 +439,32 @@ func (t *TCP) lookupWrite(now int64, op *MemOp, f *flight, fi int32, line uint64
 		return Never
 	}
 	n := int(op.Lines.Size[t.lineIdx])
-	if retry := t.l2.Write(now, t.cu, line, n, writeTag|uint32(fi)); retry != 0 {
+	if retry := t.send(now, op, line, n, writeTag|uint32(fi)); retry != 0 {
 		t.Stats.StallL2 += uint64(retry - now)
 		t.pipeFree = max(t.pipeFree, retry)
 		return retry
 	}
 	t.storesOut++
 	t.Stats.StoreSegments++
+	if op.Kind != MemStore {
+		t.Stats.Atomics++
+	}
 	t.Stats.BytesOut += uint64(n)
 	f.remaining++
 	t.advance(t.spec.StoreLineCycles)
 	return 0
+}
+
+// send passes one segment of a store or an atomic to the L2.
+func (t *TCP) send(now int64, op *MemOp, line uint64, n int, tag uint32) int64 {
+	if op.Kind == MemStore {
+		return t.l2.Write(now, t.cu, line, n, tag)
+	}
+	a := Atomic{Bytes: uint8(n), Returns: op.Kind == MemAtomicReturn}
+	if t.lineIdx < len(op.Lines.Same) {
+		a.Same = op.Lines.Same[t.lineIdx]
+	}
+	return t.l2.Atomic(now, t.cu, line, a, tag)
 }
 
 func (t *TCP) advance(cycles int) {
@@ -452,7 +476,7 @@ func (t *TCP) advance(cycles int) {
 // with few lines still costs the coalescer its lanes.
 func (t *TCP) finishLookup(op *MemOp) {
 	per := t.spec.LineCycles
-	if op.Kind == MemStore || op.Kind == MemAtomic {
+	if op.Kind.writes() {
 		per = t.spec.StoreLineCycles
 	}
 	floor := (int(op.Lanes) + t.spec.AddressLanesPerCycle - 1) / t.spec.AddressLanesPerCycle
@@ -501,6 +525,10 @@ func (t *TCP) LineReturned(now int64, tag uint32) int64 {
 func (t *TCP) WriteAcked(now int64, tag uint32) int64 {
 	f := &t.inflight[tag&^writeTag]
 	f.remaining--
+	if f.kind == MemAtomicReturn { // the old data come over the bus of the loads
+		t.busFree = max(t.busFree, now) + int64(t.spec.LineBytes/t.spec.ReturnBytesPerCycle)
+		now = t.busFree
+	}
 	f.ready = max(f.ready, now)
 	t.storesOut--
 	t.drain()
@@ -526,7 +554,7 @@ func (t *TCP) drain() {
 			return
 		}
 		at := f.ready
-		if f.kind != MemStore {
+		if f.kind.returns() {
 			// The path to the consumer moves ReturnBytesPerCycle, instructions one after the other.
 			at = max(at, t.dataFree+int64(f.bytes)/int64(t.spec.ReturnBytesPerCycle))
 			t.Stats.BytesDelivered += uint64(f.bytes)
@@ -551,7 +579,7 @@ func (t *TCP) Busy() bool { return t.qN > 0 || t.fN > 0 }
 func (s *TCPStats) Merge(o *TCPStats) {
 	for _, p := range [...][2]*uint64{
 		{&s.Instructions, &o.Instructions}, {&s.Requests, &o.Requests}, {&s.Hits, &o.Hits}, {&s.HitsInFlight, &o.HitsInFlight},
-		{&s.Misses, &o.Misses}, {&s.StoreSegments, &o.StoreSegments}, {&s.BytesIn, &o.BytesIn}, {&s.BytesDelivered, &o.BytesDelivered},
+		{&s.Misses, &o.Misses}, {&s.StoreSegments, &o.StoreSegments}, {&s.Atomics, &o.Atomics}, {&s.BytesIn, &o.BytesIn}, {&s.BytesDelivered, &o.BytesDelivered},
 		{&s.BytesOut, &o.BytesOut}, {&s.BusyCycles, &o.BusyCycles}, {&s.StallSetFull, &o.StallSetFull}, {&s.StallL2, &o.StallL2},
 		{&s.StallStore, &o.StallStore}, {&s.LatencySum, &o.LatencySum},
 	} {

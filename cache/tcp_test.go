@@ -51,6 +51,10 @@ func (b *tcpBench) Write(now int64, cu int, line uint64, bytes int, tag uint32) 
 	return b.request(now, cu, tcpRequest{now, line, bytes, tag})
 }
 
+func (b *tcpBench) Atomic(now int64, cu int, line uint64, a Atomic, tag uint32) int64 {
+	return b.request(now, cu, tcpRequest{now, line, int(a.Bytes), tag})
+}
+
 func (b *tcpBench) request(now int64, cu int, r tcpRequest) int64 {
 	if cu != 3 {
 		b.t.Errorf("request of CU %d, want 3", cu)

@@ -237,6 +237,8 @@ func l2Leaves() []leafSpec {
 			func(m *Machine) any { return &m.L2.ChannelHash }),
 		leaf("l2.write_back_latency_cycles", "cycles", some, "store at the channel to its acknowledgement at the CU",
 			func(m *Machine) any { return &m.L2.WriteBackLatencyCycles }),
+		leaf("l2.atomic_bytes_per_cycle", "B/cycle", pow2(4, 4096), "operands that the atomic units of a channel take",
+			func(m *Machine) any { return &m.L2.AtomicBytesPerCycle }),
 		leaf("l2.replacement", "", oneOf("lru", "pseudo_lru", "random", "rrip"), "which line of a full set goes",
 			func(m *Machine) any { return &m.L2.Replacement }),
 		leaf("l2.random_seed", "", from(0, 1<<31-1), "seed of random replacement; XCDs differ by their number",

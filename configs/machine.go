@@ -141,6 +141,7 @@ type L2 struct {
 	InterleaveBytes                       int
 	SetHash, ChannelHash                  bool
 	WriteBackLatencyCycles                int // store ack
+	AtomicBytesPerCycle                   int // operands that a channel's atomic units take
 	Replacement                           string
 	RandomSeed                            int // of random replacement
 }

@@ -97,6 +97,10 @@ func (f *fakeL2) Write(now int64, _ int, _ uint64, bytes int, tag uint32) int64 
 	return retry
 }
 
+func (f *fakeL2) Atomic(now int64, cu int, line uint64, a cache.Atomic, tag uint32) int64 {
+	return f.Write(now, cu, line, int(a.Bytes), tag)
+}
+
 // stepping says how a bench drives its CU.
 type stepping int
 

@@ -17,6 +17,8 @@ var ErrNotComputed = errors.New("timing mode did not compute that value")
 
 func memKindOf(c isa.Class) uint8 {
 	switch {
+	case c.Atomic && c.Return:
+		return uint8(cache.MemAtomicReturn)
 	case c.Atomic:
 		return uint8(cache.MemAtomic)
 	case c.LDSDMA:
@@ -193,6 +195,9 @@ func (c *CU) vmemAccess(w *wave, u *uop, op *cache.MemOp) (moved uint64, ok bool
 		w.log.Address(int(w.pc), &w.st.Access, false)
 	}
 	l := c.coalesce(&w.st.Access, op)
+	if u.memKind >= uint8(cache.MemAtomic) {
+		sameWord(l, &w.st.Access, op.Base, uint64(c.spec.TCP.LineBytes))
+	}
 	op.Lines = l
 	if m != nil {
 		c.remember(w, in, m, op)
@@ -228,7 +233,7 @@ func (c *CU) coalesce(a *isa.Access, op *cache.MemOp) *cache.Lines {
 	mask := uint64(c.spec.TCP.LineBytes - 1)
 	c.scratchAt = (c.scratchAt + 1) % len(c.scratch)
 	l := &c.scratch[c.scratchAt]
-	l.Offset, l.Size = l.Offset[:0], l.Size[:0]
+	l.Offset, l.Size, l.Same = l.Offset[:0], l.Size[:0], l.Same[:0]
 	op.Lanes = uint8(bits.OnesCount64(a.Lanes))
 	if a.Lanes == 0 {
 		return l
@@ -365,7 +370,7 @@ func (c *CU) checkMemory(w *wave, u *uop, a *isa.Access) error {
 			return fmt.Errorf("lane %d: %w", bits.TrailingZeros64(l), err)
 		}
 		r, _ = mem.Find(x, uint64(a.Bytes))
-		if u.exec || u.memKind == uint8(cache.MemStore) || u.memKind == uint8(cache.MemAtomic) {
+		if u.exec || u.memKind >= uint8(cache.MemStore) {
 			if err := c.checkDirty(w, u, r); err != nil {
 				return err
 			}
@@ -416,11 +421,11 @@ func (p *patterns) intern(l *cache.Lines) *cache.Lines {
 		h = (h ^ o ^ uint64(l.Size[i])<<56) * 1099511628211
 	}
 	for _, x := range p.by[h] {
-		if slices.Equal(x.Offset, l.Offset) && slices.Equal(x.Size, l.Size) {
+		if slices.Equal(x.Offset, l.Offset) && slices.Equal(x.Size, l.Size) && slices.Equal(x.Same, l.Same) {
 			return x
 		}
 	}
-	x := &cache.Lines{Offset: slices.Clone(l.Offset), Size: slices.Clone(l.Size)}
+	x := &cache.Lines{Offset: slices.Clone(l.Offset), Size: slices.Clone(l.Size), Same: slices.Clone(l.Same)}
 	if p.count < maxPatterns {
 		if p.by == nil {
 			p.by = map[uint64][]*cache.Lines{}

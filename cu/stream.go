@@ -93,9 +93,10 @@ type playCursor struct {
 // patternKey names what was worked out for a pattern: the lines of a base at
 // an alignment, or the cost of a DS instruction.
 type patternKey struct {
-	id    int
-	kind  lds.Kind
-	align uint64
+	id     int
+	kind   lds.Kind
+	align  uint64
+	atomic bool
 }
 
 type patternLines struct {
@@ -195,7 +196,7 @@ func (c *CU) playLines(w *wave, op *cache.MemOp) bool {
 	mask := uint64(c.spec.TCP.LineBytes - 1)
 	if p.lines == nil || p.align != base&mask {
 		p.align = base & mask
-		p.lines, p.rel = c.patternLines(p.pat, p.align, op)
+		p.lines, p.rel = c.patternLines(p.pat, p.align, op, c.prog.uops[w.pc].memKind >= uint8(cache.MemAtomic))
 	}
 	op.Base, op.Lines = base&^mask+p.rel, p.lines
 	op.Lanes = uint8(bits.OnesCount64(p.pat.Lanes))
@@ -206,8 +207,8 @@ func (c *CU) playLines(w *wave, op *cache.MemOp) bool {
 }
 
 // patternLines works out the lines of a pattern whose base has an alignment.
-func (c *CU) patternLines(pat *Pattern, align uint64, op *cache.MemOp) (*cache.Lines, uint64) {
-	key := patternKey{id: pat.ID, align: align}
+func (c *CU) patternLines(pat *Pattern, align uint64, op *cache.MemOp, atomic bool) (*cache.Lines, uint64) {
+	key := patternKey{id: pat.ID, align: align, atomic: atomic}
 	if l, ok := c.st.replayed.lines[key]; ok && pat.ID >= 0 {
 		return l.lines, l.rel
 	}
@@ -221,6 +222,9 @@ func (c *CU) patternLines(pat *Pattern, align uint64, op *cache.MemOp) (*cache.L
 	}
 	op.Base = far
 	l := c.coalesce(a, op)
+	if atomic {
+		sameWord(l, a, op.Base, uint64(c.spec.TCP.LineBytes))
+	}
 	rel := op.Base - far
 	if pat.ID < 0 {
 		return l, rel

@@ -69,6 +69,7 @@ var CounterNames = []Name{
 	{"TCC_REQ_sum", "L2 requests"},
 	{"TCC_READ_sum", "L2 read requests"},
 	{"TCC_WRITE_sum", "L2 write requests"},
+	{"TCC_ATOMIC_sum", "L2 atomics"},
 	{"TCC_HIT_sum", "L2 hits, on lines in flight too"},
 	{"TCC_MISS_sum", "L2 misses"},
 }

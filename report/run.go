@@ -192,9 +192,13 @@ type TCP struct {
 
 // Cache is one level of cache behind the CUs, all dies.
 type Cache struct {
-	Requests     int64   `json:"requests" doc:"line requests, reads and writes"`
+	Requests     int64   `json:"requests" doc:"line requests: reads, writes and atomics"`
 	Reads        int64   `json:"reads" doc:"read requests"`
 	Writes       int64   `json:"writes" doc:"write requests"`
+	Atomics      int64   `json:"atomics" doc:"requests for a read-modify-write, one for each line of an atomic; L2 only"`
+	AtomicBytes  int64   `json:"atomic_bytes" unit:"bytes" doc:"operands of the atomics"`
+	AtomicMisses int64   `json:"atomic_misses" doc:"atomics that had to fetch their line: part of misses"`
+	AtomicCycles int64   `json:"atomic_cycles" unit:"cycles" doc:"port time of the atomics, summed over channels"`
 	Hits         int64   `json:"hits" doc:"requests that found their line present"`
 	HitsInFlight int64   `json:"hits_in_flight" doc:"requests that found their line already asked for"`
 	Misses       int64   `json:"misses" doc:"requests that went a level down for the line"`

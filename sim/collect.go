@@ -212,9 +212,10 @@ func collectTCP(r *report.Run, t *cache.TCPStats, cycles int64) {
 func level(s *cache.LevelStats, cycles int64, unit string, scale float64) report.Cache {
 	return report.Cache{
 		Requests: int64(s.Requests()), Reads: int64(s.Reads), Writes: int64(s.Writes),
-		Hits: int64(s.ReadHits - s.ReadHitsInFlight + s.WriteHits), HitsInFlight: int64(s.ReadHitsInFlight),
-		Misses: int64(s.ReadMisses + s.WriteMisses), Fills: int64(s.Fills), WriteBacks: int64(s.WriteBacks),
-		Bytes:   int64(s.ReadBytes + s.WriteBytes),
+		Atomics: int64(s.Atomics), AtomicBytes: int64(s.AtomicBytes), AtomicMisses: int64(s.AtomicMisses), AtomicCycles: int64(s.AtomicCycles),
+		Hits: int64(s.ReadHits - s.ReadHitsInFlight + s.WriteHits + s.AtomicHits - s.AtomicHitsInFlight), HitsInFlight: int64(s.ReadHitsInFlight + s.AtomicHitsInFlight),
+		Misses: int64(s.ReadMisses + s.WriteMisses + s.AtomicMisses), Fills: int64(s.Fills), WriteBacks: int64(s.WriteBacks),
+		Bytes:   int64(s.ReadBytes + s.WriteBytes + s.AtomicBytes),
 		Queue:   report.NewLatency(unit, scaled(report.PowerBuckets(s.Queue[:]), scale), report.Ratio(float64(s.QueueCycles)*scale, float64(s.Requests()))),
 		Latency: report.NewLatency(unit, scaled(report.PowerBuckets(s.Latency[:]), scale), report.Ratio(float64(s.LatencyCycles)*scale, float64(s.Reads))),
 	}
@@ -251,12 +252,13 @@ func collectCounters(r *report.Run, res *xcd.GPUResult) {
 		{"SQ_LDS_BANK_CONFLICT", st.Conflicts},
 		{"TCP_TOTAL_CACHE_ACCESSES_sum", t.Requests + t.StoreSegments},
 		{"TCP_TCC_READ_REQ_sum", t.Misses},
-		{"TCP_TCC_WRITE_REQ_sum", t.StoreSegments},
+		{"TCP_TCC_WRITE_REQ_sum", t.StoreSegments - t.Atomics},
 		{"TCC_REQ_sum", l2.Requests()},
 		{"TCC_READ_sum", l2.Reads},
 		{"TCC_WRITE_sum", l2.Writes},
-		{"TCC_HIT_sum", l2.ReadHits + l2.WriteHits},
-		{"TCC_MISS_sum", l2.ReadMisses + l2.WriteMisses},
+		{"TCC_ATOMIC_sum", l2.Atomics},
+		{"TCC_HIT_sum", l2.ReadHits + l2.WriteHits + l2.AtomicHits},
+		{"TCC_MISS_sum", l2.ReadMisses + l2.WriteMisses + l2.AtomicMisses},
 	} {
 		must(r.Counters.Add(c.name, int64(c.v)))
 	}

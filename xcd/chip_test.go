@@ -23,7 +23,7 @@ func testMachine() *configs.Machine {
 		L2: configs.L2{
 			Bytes: 256 << 10, LineBytes: 128, Ways: 16, Channels: 4, ReadBytesPerCycle: 128, WriteBytesPerCycle: 64,
 			HitLatencyCycles: 151, MSHRsPerChannel: 64, QueueEntries: 32, InterleaveBytes: 256, ChannelHash: true,
-			WriteBackLatencyCycles: 90,
+			WriteBackLatencyCycles: 90, AtomicBytesPerCycle: 64,
 		},
 		Fabric: configs.Fabric{LatencyNS: 70, ReadGBs: 128, WriteGBs: 64, RequestBytes: 16},
 		LLC: configs.LLC{

@@ -263,9 +263,9 @@ func (r *GPUResult) check() error {
 	case t.Misses > l2.Reads || t.BytesIn > l2.ReadBytes:
 		return fmt.Errorf("xcd: the vector L1s missed %d times for %d bytes and the L2s were read %d times for %d bytes: a fault of Whisker",
 			t.Misses, t.BytesIn, l2.Reads, l2.ReadBytes)
-	case t.StoreSegments != l2.Writes || t.BytesOut != l2.WriteBytes:
-		return fmt.Errorf("xcd: the vector L1s wrote %d times %d bytes in all and the L2s took %d writes of %d bytes: a fault of Whisker",
-			t.StoreSegments, t.BytesOut, l2.Writes, l2.WriteBytes)
+	case t.StoreSegments != l2.Writes+l2.Atomics || t.Atomics != l2.Atomics || t.BytesOut != l2.WriteBytes+l2.AtomicBytes:
+		return fmt.Errorf("xcd: the vector L1s wrote %d times, %d of them atomics, %d bytes in all and the L2s took %d writes and %d atomics of %d bytes: a fault of Whisker",
+			t.StoreSegments, t.Atomics, t.BytesOut, l2.Writes, l2.Atomics, l2.WriteBytes+l2.AtomicBytes)
 	case t.Requests != t.Hits+t.HitsInFlight+t.Misses:
 		return fmt.Errorf("xcd: the vector L1s looked %d lines up and hit %d, %d of them in flight, and missed %d: a fault of Whisker",
 			t.Requests, t.Hits, t.HitsInFlight, t.Misses)

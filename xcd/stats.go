@@ -53,7 +53,7 @@ func (s *MemoryStats) Check(lineBytes uint64) error {
 		what string
 		a, b uint64
 	}{
-		{"L2 misses and LLC reads", s.L2.ReadMisses, s.LLC.Reads},
+		{"L2 misses and LLC reads", s.L2.ReadMisses + s.L2.AtomicMisses, s.LLC.Reads},
 		{"L2 fills and lines on the fabric", s.L2.FillBytes, s.Fabric.ReadBytes},
 		{"LLC reads and lines on the fabric", s.LLC.ReadBytes, s.Fabric.ReadBytes},
 		{"L2 write-backs and LLC writes", s.L2.WriteBacks, s.LLC.Writes},

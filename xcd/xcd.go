@@ -119,8 +119,9 @@ type request struct {
 	line  uint64
 	place cache.Place
 	tag   uint32
-	bytes uint16 // 0: a read
+	bytes uint16 // 0: a read or an atomic
 	cu    uint8
+	a     cache.Atomic // Bytes is 0 in reads and writes
 }
 
 // Handle runs the die to the end of the window, quantum by quantum. Nothing
@@ -299,6 +300,9 @@ func (x *XCD) offer(at int64, r request) {
 }
 
 func (x *XCD) ask(at int64, r request) (retry int64) {
+	if r.a.Bytes != 0 {
+		return x.l2.AtomicAt(at, int(r.cu), r.line, r.place, r.a, r.tag)
+	}
 	if r.bytes == 0 {
 		return x.l2.ReadAt(at, int(r.cu), r.line, r.place, r.tag)
 	}
@@ -351,6 +355,14 @@ func (x *XCD) Read(now int64, cu int, line uint64, tag uint32) int64 {
 func (x *XCD) Write(now int64, cu int, line uint64, bytes int, tag uint32) int64 {
 	q := &x.requests[now-x.begin]
 	*q = append(*q, request{line: line, place: x.l2.Locate(line), tag: tag, bytes: uint16(max(1, bytes)), cu: uint8(cu)})
+	return 0
+}
+
+// Atomic implements cache.L2Port.
+func (x *XCD) Atomic(now int64, cu int, line uint64, a cache.Atomic, tag uint32) int64 {
+	a.Bytes = max(1, a.Bytes)
+	q := &x.requests[now-x.begin]
+	*q = append(*q, request{line: line, place: x.l2.Locate(line), tag: tag, a: a, cu: uint8(cu)})
 	return 0
 }
 
