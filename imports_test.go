@@ -33,6 +33,7 @@ var allowed = map[string][]string{
 	"lds":       nil,
 	"isa":       nil,
 	"swizzle":   nil,
+	"docs":      {"sim", "report", "workloads", "isa"}, // programs of the lessons
 	".":         nil,
 }
 

@@ -19,6 +19,7 @@ type WaveView struct {
 	Priority      int
 	VM, LGKM      int // outstanding operations
 	AtBarrier     bool
+	Issuing       bool // its last instruction still holds the issue slot
 }
 
 // SIMDView says until when a SIMD's units are taken.
@@ -46,7 +47,7 @@ func (c *CU) View(now int64) View {
 				continue
 			}
 			v.Waves = append(v.Waves, WaveView{SIMD: i, Slot: slot, Group: w.wg.id, Number: int(w.inWG), Inst: w.pc, Reason: w.reason, Ready: s.until[slot] <= now,
-				Priority: int(w.prio), VM: w.vmCount(now), LGKM: w.lgkmCount(now), AtBarrier: w.atBar})
+				Priority: int(w.prio), VM: w.vmCount(now), LGKM: w.lgkmCount(now), AtBarrier: w.atBar, Issuing: w.last > now})
 		}
 	}
 	v.LDS = LDSView{Fills: c.lds.FillsQueued(), BankFree: c.lds.BankFree()}

@@ -39,6 +39,7 @@ func gemmOptions() []Option {
 		{"handshake", BarrierHandshake, BarrierHandshake + ", " + AtomicHandshake, "how producers and consumers meet"},
 		{"window", "by size", "0 = row by row", "rows of tiles walked together (W)"},
 		{"chunk", "by size", "0 = as dispatched", "consecutive tiles per XCD (C)"},
+		{"break", "nothing", "wait:N, swizzle, stagger (pingpong8)", "a kernel that is wrong or slow on purpose: without its N-th s_waitcnt (from 0), without the swizzle of its LDS reads, or without the barriers that hold its two groups of waves apart"},
 	}
 }
 

@@ -181,6 +181,9 @@ func (g *gemm) ldsAddr(base, wave Val, step, off int) Val {
 // once before and once after the loop, it offsets the two groups of waves by
 // one cluster.
 func (g *gemm) stagger(first bool) {
+	if g.level {
+		return
+	}
 	skip := g.Label()
 	g.SOPC(isa.S_CMP_LT_U32, g.ln.wave, Imm(4))
 	if first {

@@ -221,7 +221,7 @@ var verifyLimit = map[string]float64{"bf16": 1e-2, "fp16": 2e-3}
 // buildGEMM is the GEMM's Definition.Build.
 func buildGEMM(r Request) (*Job, error) {
 	s := Spec{DType: r.Options["dtype"], Variant: r.Options["variant"], Tile: r.Options["tile"], Schedule: r.Options["schedule"], MFMA: r.Options["mfma"], Order: r.Options["order"],
-		Handshake: r.Options["handshake"], XCDs: r.XCDs, Seed: r.Seed}
+		Handshake: r.Options["handshake"], XCDs: r.XCDs, Seed: r.Seed, Break: r.Options["break"]}
 	for _, f := range []struct {
 		name string
 		to   *int
@@ -268,5 +268,9 @@ func (b *Built) job() *Job {
 		j.Notes = append(j.Notes, "the benchmark rotates about 500 MiB of inputs, so the LLC starts cold")
 	}
 	j.Settings = append(j.Settings, s.formSettings()...)
+	if s.Break != "" {
+		j.Settings = append(j.Settings, Setting{"break", s.Break})
+		j.Notes = append(j.Notes, "the kernel is broken on purpose: --break "+s.Break)
+	}
 	return j
 }

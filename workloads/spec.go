@@ -31,9 +31,10 @@ type Spec struct {
 	Stages    int    // LDS buffers, 2 or 3
 	Handshake string // "barrier" or "lds-atomic"
 
-	// Break builds a deliberately wrong kernel, to test what finds it:
-	// "wait:N" leaves out the N-th s_waitcnt (from 0), "swizzle" reads LDS
-	// without the swizzle.
+	// Break builds a kernel that is wrong or slow on purpose, to show and to test
+	// what it costs and what finds it: "wait:N" leaves out the N-th s_waitcnt
+	// (from 0), "swizzle" reads LDS without the swizzle, "stagger" leaves out the
+	// barriers that hold the two groups of a ping-pong half a step apart.
 	Break string
 }
 
@@ -61,6 +62,7 @@ type plan struct {
 	ragged bool // the last row tile reaches beyond M
 	broken bool // without the swizzle on the read side
 	drop   int  // ordinal of the wait left out, -1
+	level  bool // without the stagger of a ping-pong
 }
 
 // kStep is the multiple that K must be of, and its least value.
@@ -205,6 +207,12 @@ func (p *plan) breakage() error {
 	case "swizzle":
 		p.broken = true
 		return nil
+	case "stagger":
+		if p.Schedule != PingPong8 {
+			return fmt.Errorf("gemm: break stagger: schedule %s has no two groups of waves to hold apart; %s has", p.Schedule, PingPong8)
+		}
+		p.level = true
+		return nil
 	case "wait":
 		n, err := strconv.Atoi(arg)
 		if err == nil && n >= 0 {
@@ -212,5 +220,5 @@ func (p *plan) breakage() error {
 			return nil
 		}
 	}
-	return fmt.Errorf(`gemm: break %q: "wait:N" and "swizzle" exist`, p.Break)
+	return fmt.Errorf(`gemm: break %q: "wait:N", "swizzle" and "stagger" exist`, p.Break)
 }

@@ -37,7 +37,8 @@ func TestRefusals(t *testing.T) {
 		{"no chunk", isa.GFX950, func(s *Spec) { s.Order, s.C = "grouped", 2 }, "order grouped has no chunk"},
 		{"full range", isa.GFX950, func(s *Spec) { s.Order, s.XCDs = "full-range", 7 }, "no bijection"},
 		{"LDS", isa.GFX950, func(s *Spec) { s.LDSBytes = 1000 }, "1000 bytes of LDS requested, the 128x128 tile of schedule pingpong8 uses 65536"},
-		{"break", isa.GFX950, func(s *Spec) { s.Break = "wait" }, `"wait:N" and "swizzle" exist`},
+		{"break", isa.GFX950, func(s *Spec) { s.Break = "wait" }, `"wait:N", "swizzle" and "stagger" exist`},
+		{"break stagger of 4 waves", isa.GFX950, func(s *Spec) { s.Break, s.Schedule = "stagger", Interleave4 }, "no two groups of waves"},
 		{"break too far", isa.GFX950, func(s *Spec) { s.Break = "wait:9999" }, "the kernel has"},
 	} {
 		s := ok

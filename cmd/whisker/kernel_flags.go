@@ -29,6 +29,8 @@ type kernelFlags struct {
 	Stages    *int    `kernel:"stages" group:"Kernel" placeholder:"N" help:"gemm producer-consumer: LDS buffers, 2 or 3."`
 	Handshake *string `kernel:"handshake" group:"Kernel" placeholder:"NAME" help:"gemm producer-consumer: barrier or lds-atomic."`
 
+	Break *string `kernel:"break" group:"Kernel" placeholder:"WHAT" help:"gemm: a kernel that is wrong or slow on purpose: wait:N, swizzle or stagger."`
+
 	Batch     *int     `kernel:"batch" group:"Kernel" placeholder:"N" help:"attention, layernorm, rotary: batches (default 16)."`
 	Heads     *int     `kernel:"heads" group:"Kernel" placeholder:"N" help:"attention, rotary: heads (default 16)."`
 	KVHeads   *int     `name:"kv-heads" kernel:"kv-heads" group:"Kernel" placeholder:"N" help:"attention: KV heads, fewer than --heads for GQA (default: as --heads)."`

@@ -174,7 +174,11 @@ func (d *drawing) simd(simd int) {
 	if d.lanes(simd) == 0 {
 		return
 	}
-	d.text(18, d.y+14, "start", "#1b1f27", fmt.Sprintf("matrix pipe %d", simd), "")
+	busy := int64(0)
+	for _, p := range pipe {
+		busy += max(0, min(p.to, d.to)-max(p.from, d.from))
+	}
+	d.text(18, d.y+14, "start", "#1b1f27", fmt.Sprintf("matrix pipe %d: %.0f %%", simd, 100*float64(busy)/float64(d.to-d.from)), "")
 	slices.SortFunc(pipe, func(a, b pass) int { return int(max(-1, min(1, a.from-b.from))) })
 	for i := 0; i < len(pipe); {
 		j := i + 1 // one box for what follows without a gap

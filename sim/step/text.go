@@ -39,8 +39,11 @@ func (m *Machine) waveState(w *cu.WaveView) string {
 			return "issued"
 		}
 	}
-	if w.Ready {
+	switch {
+	case w.Ready:
 		return "ready"
+	case w.Issuing:
+		return "issuing"
 	}
 	return w.Reason.String()
 }
