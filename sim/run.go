@@ -132,7 +132,7 @@ func pilot(o *RunOptions, machine *configs.Resolved, job *workloads.Job, law clo
 	if err != nil {
 		return 0, err
 	}
-	opts := xcd.GPUOptions{Decisions: known.d, Threads: o.Threads, ColdLLC: o.cold(), Warm: o.warm(longest), StopAt: pilotCycles}
+	opts := xcd.GPUOptions{Decisions: known.d, Threads: o.Threads, ColdLLC: o.cold(), Warm: o.warm(longest), Touched: o.touched(longest), StopAt: pilotCycles}
 	o.replay.attach(&opts, nil, longest)
 	g, err := xcd.NewGPU(m, law.mhz, longest.Launch, opts)
 	if err != nil {
@@ -275,7 +275,7 @@ func runTiming(o *RunOptions, r *report.Run, machine *configs.Resolved, job *wor
 	defer stop()
 	opts := xcd.GPUOptions{
 		Full: o.Mode == "full", LoopStart: b.LoopStart, LoopEnd: b.LoopEnd,
-		Threads: o.Threads, ColdLLC: o.cold() && seq.gpu == nil, Warm: o.warm(b), Monitor: o.Monitor, Progress: o.Progress, Expected: expectedInsts(b),
+		Threads: o.Threads, ColdLLC: o.cold() && seq.gpu == nil, Warm: o.warm(b), Touched: o.touched(b), Monitor: o.Monitor, Progress: o.Progress, Expected: expectedInsts(b),
 	}
 	known, err := o.decide(m, job, b)
 	if err != nil {

@@ -41,6 +41,20 @@ func (o *RunOptions) warm(b *workloads.Built) []xcd.Range {
 	return warmRanges(b)
 }
 
+// touched tells what the end of the earlier launch touched, of a GEMM that is
+// warm. One XCD that stands for a machine of several runs some of its blocks
+// only, which says nothing of the others.
+func (o *RunOptions) touched(b *workloads.Built) func(int, uint64, func(xcd.Range)) error {
+	if len(o.warm(b)) == 0 || b.Blocks.RowBytes == 0 || o.parts > 1 {
+		return nil
+	}
+	return func(atOnce int, capacity uint64, yield func(xcd.Range)) error {
+		return b.Blocks.LastTouches(atOnce, capacity, func(t workloads.Touch) {
+			yield(xcd.Range{Base: t.Base, Bytes: t.Bytes, Written: t.Written})
+		})
+	}
+}
+
 // cold reports whether the first launch of a sequence is the first of all, to
 // which the instruction caches are cold too.
 func (o *RunOptions) cold() bool { return o.ColdLLC || o.Warmup != nil }

@@ -2,8 +2,10 @@ package sim
 
 import (
 	"context"
+	"math"
 	"testing"
 
+	"github.com/whisker-sim/whisker/report"
 	"github.com/whisker-sim/whisker/workloads"
 	"github.com/whisker-sim/whisker/xcd"
 )
@@ -94,5 +96,33 @@ func TestWarmup(t *testing.T) {
 		if err := o.checkWarmup(); err == nil {
 			t.Errorf("%+v is taken", o)
 		}
+	}
+}
+
+// TestWarmIsNearAnEarlierLaunch: what the LLC is given at the start has the hits
+// and the write-backs of a launch that really followed another, on a footprint
+// that the LLC does not hold. The L2 is small, so that the LLC sees the sweep.
+func TestWarmIsNearAnEarlierLaunch(t *testing.T) {
+	run := func(o RunOptions) *report.Run {
+		t.Helper()
+		o.Kernel, o.Machine, o.M, o.N, o.K, o.Mode, o.Threads, o.Seed = "gemm", "teaching", 512, 768, 512, "timing", 1, 1
+		o.Set = []string{"l2.bytes=32768", "chip.cus_per_xcd=4", "llc.bytes=1048576"}
+		r, err := Run(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	one := 1
+	real, warm, cold := run(RunOptions{Warmup: &one}), run(RunOptions{}), run(RunOptions{ColdLLC: true})
+	near := func(r *report.Run) float64 { return math.Abs(float64(r.HBM.Bytes)/float64(real.HBM.Bytes) - 1) }
+	if near(warm) > 0.05 {
+		t.Errorf("%d bytes of HBM, after a real launch %d", warm.HBM.Bytes, real.HBM.Bytes)
+	}
+	if near(cold) <= near(warm) {
+		t.Errorf("a cold LLC is as near: %d bytes, after a real launch %d", cold.HBM.Bytes, real.HBM.Bytes)
+	}
+	if math.Abs(warm.LLC.HitRate-real.LLC.HitRate) > 0.02 {
+		t.Errorf("LLC hit rate %.3f, after a real launch %.3f", warm.LLC.HitRate, real.LLC.HitRate)
 	}
 }

@@ -373,6 +373,9 @@ func (p *replaying) attach(o *xcd.GPUOptions, r *report.Run, b *workloads.Built)
 		r.Notes = append(r.Notes, f.notes...)
 	}
 	o.Source, o.Warm, o.Full = f, f.warm, false
+	if len(f.warm) == 0 {
+		o.Touched = nil
+	}
 	if p.watch != nil && f.index == 0 {
 		p.places = p.watch(o)
 	}

@@ -47,6 +47,9 @@ type Built struct {
 	// bytes each; numbers follow.
 	Pointers int
 
+	// Blocks is where a GEMM's blocks lie and their order; zero for other kernels.
+	Blocks Blocks
+
 	// FillInputs writes the seeded N(0,1) inputs to memory. Timing runs leave
 	// memory untouched.
 	FillInputs func()
@@ -235,6 +238,8 @@ func (g *gemm) finish() (*Built, error) {
 	d.a = mem.Alloc("A", uint64(p.M)*uint64(d.rowBytes))
 	d.b = mem.Alloc("B", uint64(p.N)*uint64(d.rowBytes))
 	d.c = mem.Alloc("C", uint64(p.M)*uint64(p.N)*2)
+	bt.Blocks = Blocks{A: d.a, B: d.b, C: d.c, RowBytes: d.rowBytes, M: p.M, N: p.N, TileM: p.tm, TileN: p.tn,
+		Grid: swizzle.Grid{Rows: p.nM, Cols: p.nN}, Order: swizzle.Order{Kind: p.kind, Window: p.W, Chunk: p.C, XCDs: p.XCDs}}
 	bt.Launch.Memory = mem
 	bt.Launch.Workgroups = [3]int{p.nM * p.nN, 1, 1}
 	for _, ptr := range []uint64{d.a, d.b, d.c} {

@@ -340,11 +340,16 @@ func (c *Chip) Connections() []sim.Connection {
 // last lines touched are the most recently used. The published figures are
 // taken after 500 warm-up launches.
 func (c *Chip) WarmLLC(ranges []Range) {
-	line := uint64(c.lineBytes())
 	for _, r := range ranges {
-		for a := r.Base &^ (line - 1); a < r.Base+r.Bytes; a += line {
-			c.iod.llc.Warm(a, r.Written)
-		}
+		c.touchLLC(r)
+	}
+}
+
+// touchLLC makes a range the most recently used lines of the LLC.
+func (c *Chip) touchLLC(r Range) {
+	line := uint64(c.lineBytes())
+	for a := r.Base &^ (line - 1); a < r.Base+r.Bytes; a += line {
+		c.iod.llc.Warm(a, r.Written)
 	}
 }
 

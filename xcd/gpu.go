@@ -21,15 +21,19 @@ type GPUOptions struct {
 	Threads            int
 	ColdLLC            bool    // a first launch: nothing in the LLC or the instruction caches
 	Warm               []Range // what an earlier launch left in the LLC, oldest first
-	Monitor            bool
-	Notices            io.Writer // what is said while the run goes on
-	Progress           func(done, total, cycle int64)
-	EveryCycle         bool  // step every CU in every cycle: slow, same result
-	StopAt             int64 // end the run after so many cycles; 0: at its end
-	StopAfter          int   // end the run when so many workgroups have ended; 0: at its end
-	MarkEvery          int   // record when each further so many workgroups had ended
-	Expected           int64 // wave instructions of the launch, for progress; 0 unknown
-	Hook               func(xcd, cu int) cu.IssueHook
+	// Touched, unless nil, tells what the end of that launch touched, after Warm,
+	// where atOnce workgroups are resident together and an LLC of capacity bytes is
+	// to be filled.
+	Touched    func(atOnce int, capacity uint64, yield func(Range)) error
+	Monitor    bool
+	Notices    io.Writer // what is said while the run goes on
+	Progress   func(done, total, cycle int64)
+	EveryCycle bool  // step every CU in every cycle: slow, same result
+	StopAt     int64 // end the run after so many cycles; 0: at its end
+	StopAfter  int   // end the run when so many workgroups have ended; 0: at its end
+	MarkEvery  int   // record when each further so many workgroups had ended
+	Expected   int64 // wave instructions of the launch, for progress; 0 unknown
+	Hook       func(xcd, cu int) cu.IssueHook
 	// Record, when set, gives the recorder of a CU, nil for none.
 	Record func(xcd, cu int, p *cu.Program) cu.Recorder
 	// Watch, when set, gives a function that is called after every cycle of a CU.
@@ -100,6 +104,11 @@ func NewGPU(m *configs.Machine, mhz float64, l *isa.Launch, o GPUOptions) (*GPU,
 	}
 	if !o.ColdLLC {
 		g.chip.WarmLLC(o.Warm)
+		if o.Touched != nil {
+			if err := o.Touched(g.Capacity(), uint64(m.LLC.Bytes), g.chip.touchLLC); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return g, nil
 }
