@@ -9,7 +9,13 @@ import (
 
 // Text prints the instruction in LLVM 22's assembly syntax. A branch prints its
 // distance in dwords as LLVM's disassembler does; Assembly prints labels.
-func (in *Inst) Text(cpu CPU) string {
+func (in *Inst) Text(cpu CPU) string { return in.print(cpu, false) }
+
+// Listing prints the instruction as LLVM 22's disassembler does. It differs from
+// Text in the inline floats of 16-bit integer operations (see half).
+func (in *Inst) Listing(cpu CPU) string { return in.print(cpu, true) }
+
+func (in *Inst) print(cpu CPU, listing bool) string {
 	l := lookup(cpu, in.Op)
 	if l == nil {
 		if in.Op.IsExtension() {
@@ -17,7 +23,7 @@ func (in *Inst) Text(cpu CPU) string {
 		}
 		return fmt.Sprintf("%v (not on %v)", in.Op, cpu)
 	}
-	p := printer{in: in, l: l}
+	p := printer{in: in, l: l, listing: listing}
 	p.b.Grow(64)
 	p.b.WriteString(in.Op.String())
 	p.b.WriteString(p.suffix())
@@ -34,6 +40,8 @@ type printer struct {
 	in *Inst
 	l  *layout
 	n  int // operands printed so far
+
+	listing bool
 }
 
 // suffix names the encoding where the mnemonic has more than one.
@@ -176,6 +184,9 @@ func (p *printer) name(o Operand, s slot) string {
 	}
 	if o.Reg == Literal {
 		return fmt.Sprintf("%#x", p.in.Literal)
+	}
+	if p.listing && o.Reg >= ConstHalf && o.Reg <= ConstInv2Pi && p.half(s) {
+		return fmt.Sprintf("%#x", inlineF16[o.Reg-ConstHalf])
 	}
 	n := int(o.N)
 	if o.Reg == ConstInv2Pi {

@@ -150,6 +150,8 @@ func (p *parser) integer(v int64, n uint8) (Operand, error) {
 		case p.floatKind(n) == 16:
 			same = v == int64(inline16[i])
 		case is16:
+			// A VOP3 takes no literal, so the bits can only mean the constant.
+			same = p.l.enc == VOP3 && p.suffix == "" && integer16(p.l.op) && v == int64(inline16[i])
 		case n == 1:
 			same = uint32(v) == math.Float32bits(float32(f))
 		case p.floatKind(n) == 64:

@@ -57,7 +57,7 @@ func ISADisasmHex(w io.Writer, r io.Reader, cpu string) error {
 		if int(in.Size) != len(b) {
 			return "", fmt.Errorf("%q is %d bytes, but %s has %d", line, len(b), in.Text(c), in.Size)
 		}
-		return in.Text(c), nil
+		return in.Listing(c), nil
 	})
 }
 

@@ -82,8 +82,10 @@ func (l *lister) region(r *codeobj.Function) {
 		size, text := int(in.Size), ""
 		if err != nil {
 			size, text = 4, fmt.Sprintf(".long 0x%08x", binary.LittleEndian.Uint32(b))
-		} else {
+		} else if l.text {
 			text = in.Text(l.file.CPU)
+		} else {
+			text = in.Listing(l.file.CPU)
 		}
 		l.line(r.Addr+uint64(pos), text, b[:size], &in)
 		pos += size
