@@ -23,9 +23,20 @@ type ReproduceOptions struct {
 	Set     []string
 	Threads int
 	Out     string // folder for the CSV file and the pictures; "" writes none
+	// Row names the rows of table4 to run; all without any.
+	Row []string
+	// Log, when set, takes a line when a row of table4 begins and ends.
+	Log io.Writer
 	// Progress, when set, is told which row of how many is under way, and within
 	// it what RunOptions.Progress is.
 	Progress func(row string, done, total, cycle int64)
+}
+
+// say writes a line to the log.
+func (o *ReproduceOptions) say(format string, args ...any) {
+	if o.Log != nil {
+		fmt.Fprintf(o.Log, format+"\n", args...)
+	}
 }
 
 // ReproduceRow is one published value beside the simulated one.
@@ -133,6 +144,9 @@ func Reproduce(w io.Writer, o ReproduceOptions, format string) error {
 	}
 	if o.Threads < 1 || o.Threads > maxThreads {
 		return usagef("--threads is %d; it must be from 1 to %d", o.Threads, maxThreads)
+	}
+	if len(o.Row) > 0 && o.Table != "table4" {
+		return usagef("--row chooses rows of table4, not of %s", o.Table)
 	}
 	if o.Out != "" { // before minutes of work, not after
 		if err := os.MkdirAll(o.Out, 0o755); err != nil {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
+	"time"
 
 	"github.com/whisker-sim/whisker/report"
 	"github.com/whisker-sim/whisker/swizzle"
@@ -14,29 +16,79 @@ import (
 // MI355X, as the paper's do.
 const table4Shown = 256
 
-// reproduceTable4 runs the six rows of Table 4 on the cycle model.
+// table4KStep is the inner dimension of a tile.
+const table4KStep = 64
+
+// reproduceTable4 runs the rows of Table 4 and its variants on the cycle model,
+// or those of them that o.Rows names. What a row gave is kept in the output
+// folder, so that a stopped run goes on where it was and rows run one by one come
+// together.
 func reproduceTable4(o ReproduceOptions) (*Reproduction, error) {
-	if o.Quick {
-		return nil, usagef("table4 has no sampled form: leave --quick out, or see whisker swizzle estimate --table4 for its hit rates in seconds")
-	}
-	p := &Reproduction{Files: map[string][]byte{}}
 	if o.Machine == "" {
 		o.Machine = "mi355x"
 	}
-	runs := make([]*report.Run, len(table4Rows))
-	for i, row := range table4Rows {
-		png, err := row.picture(o)
-		if err != nil {
-			return nil, err
+	rows, err := table4Chosen(o.Row)
+	if err != nil {
+		return nil, err
+	}
+	if o.Rounds > 0 && o.Quick {
+		return nil, usagef("--rounds and --quick are two ways to sample: give one of them")
+	}
+	p := &Reproduction{Files: map[string][]byte{}}
+	kept := rowCache{dir: o.Out}
+	done := map[string]*table4Result{}
+	sampled := o.Quick || o.Rounds > 0
+	for _, row := range rows {
+		if row.set == nil { // a variant's picture is its row's
+			if p.Files[row.file()], err = row.picture(o); err != nil {
+				return nil, err
+			}
 		}
-		p.Files[row.file()] = png
-		if runs[i], err = row.run(o, nil); err != nil {
+		res, err := row.result(o, &kept)
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", row.label, err)
 		}
-		p.Rows = append(p.Rows, row.rows(runs[i])...)
+		done[row.label] = res
+		cells := row.rows(res)
+		for i := range cells {
+			cells[i].Sampled = sampled
+		}
+		p.Rows = append(p.Rows, cells...)
 	}
-	p.Text = table4Findings(runs)
+	p.Text = append(kept.text(), table4Findings(done)...)
+	if o.Quick {
+		p.Text = append([]string{table4QuickText}, p.Text...)
+	} else if o.Rounds > 0 {
+		p.Text = append([]string{fmt.Sprintf("sampled: the first %d rounds of workgroups of each row", o.Rounds)}, p.Text...)
+	}
 	return p, nil
+}
+
+// table4Chosen are the rows that names ask for, in the table's order; all
+// without names.
+func table4Chosen(names []string) ([]*table4Row, error) {
+	var all, chosen []*table4Row
+	var labels []string
+	for _, list := range [][]table4Row{table4Rows, table4Variants} {
+		for i := range list {
+			all = append(all, &list[i])
+			labels = append(labels, list[i].label)
+		}
+	}
+	if len(names) == 0 {
+		return all, nil
+	}
+	for _, n := range names {
+		if !slices.Contains(labels, n) {
+			return nil, usagef("--row is %q; the rows of table4 are %q", n, labels)
+		}
+	}
+	for _, r := range all {
+		if slices.Contains(names, r.label) {
+			chosen = append(chosen, r)
+		}
+	}
+	return chosen, nil
 }
 
 // file names the row's picture.
@@ -78,20 +130,94 @@ func (r *table4Row) picture(o ReproduceOptions) ([]byte, error) {
 	return png.Bytes(), err
 }
 
-// run runs a row on the cycle model, with further settings of the machine.
-func (r *table4Row) run(o ReproduceOptions, set []string) (*report.Run, error) {
+// table4QuickPart is how much of K, and of the LLC with it, the quick form
+// keeps: what a round of workgroups reads has the LLC's size in the same ratio.
+const table4QuickPart = 8
+
+const table4QuickText = "sampled: the first two rounds of workgroups of each row over an eighth of K, at the clock that the machine file names " +
+	"for the data type, with an eighth of the LLC, which does not take the stores of C: they are not an eighth, and its hit rate is that of the reads; " +
+	"each further round and the rest of K are taken to go on at the rate of the last round and of its main loop"
+
+// run runs a row on the cycle model.
+func (r *table4Row) run(o ReproduceOptions) (*report.Run, error) {
 	s := r.swizzle(o)
-	run := RunOptions{Kernel: "gemm", Machine: o.Machine, Set: append(append([]string(nil), o.Set...), set...), M: r.size, N: r.size, K: r.size,
+	run := RunOptions{Kernel: "gemm", Machine: o.Machine, Set: append(slices.Clone(o.Set), r.set...), M: r.size, N: r.size, K: r.size,
 		Tile: table4Tile, DType: "bf16", Schedule: "pingpong8", Options: map[string]string{"order": string(r.order)},
-		Window: s.Window, Chunk: s.Chunk, Mode: "timing", Threads: o.Threads, Seed: 1}
+		Window: s.Window, Chunk: s.Chunk, Mode: "timing", Threads: o.Threads, Seed: 1, SampleRounds: o.Rounds}
+	if o.Quick {
+		m, err := LoadMachine("", o.Machine, o.Set)
+		if err != nil {
+			return nil, err
+		}
+		run.K = r.quickK()
+		run.Set = append(run.Set, fmt.Sprintf("llc.bytes=%d", m.Machine().LLC.Bytes/table4QuickPart), "llc.allocate_on_write=false", "clock.law=sustained")
+		run.SampleRounds = 2
+	}
 	if o.Progress != nil {
 		run.Progress = func(done, total, cycle int64) { o.Progress(r.label, done, total, cycle) }
 	}
 	return Run(run)
 }
 
+// quickK is the nearest even number of K steps below an eighth of K.
+func (r *table4Row) quickK() int { return r.size / table4QuickPart / 128 * 128 }
+
+// table4Result is what a run of a row gave.
+type table4Result struct {
+	Key      string  `json:"key"` // see rowCache
+	Row      string  `json:"row"`
+	L2       float64 `json:"l2_hit_rate"`
+	LLC      float64 `json:"llc_hit_rate"`
+	TFLOPS   float64 `json:"tflops"`
+	Cycles   int64   `json:"cycles"`
+	ClockMHz float64 `json:"clock_mhz"`
+	Matrix   float64 `json:"matrix_utilization"`
+	Drift    float64 `json:"drift_mean_k_steps"`
+	DriftMax float64 `json:"drift_max_k_steps"`
+}
+
+// result is the row's: kept from an earlier run, or simulated and kept.
+func (r *table4Row) result(o ReproduceOptions, kept *rowCache) (*table4Result, error) {
+	key, err := r.key(o)
+	if err != nil {
+		return nil, err
+	}
+	if res := kept.read(r.label, key); res != nil {
+		o.say("%s: kept from an earlier run in %s", r.label, kept.path(r.label))
+		return res, nil
+	}
+	o.say("%s: simulating", r.label)
+	began := time.Now()
+	run, err := r.run(o)
+	if err != nil {
+		return nil, err
+	}
+	res := r.resultOf(o, run)
+	res.Key = key
+	o.say("%s: L2 %.1f %%, LLC %.1f %%, %.0f TFLOPS in %.0f s", r.label, 100*res.L2, 100*res.LLC, res.TFLOPS, time.Since(began).Seconds())
+	return res, kept.write(res)
+}
+
+func (r *table4Row) resultOf(o ReproduceOptions, run *report.Run) *table4Result {
+	res := &table4Result{Row: r.label, L2: run.L2.HitRate, LLC: run.LLC.HitRate, TFLOPS: run.TFLOPS, Cycles: run.Cycles, ClockMHz: run.ClockMHz,
+		Matrix: run.MatrixUtilization, Drift: run.Drift.Mean, DriftMax: run.Drift.Max}
+	if o.Quick && run.Sample != nil && run.ClockMHz > 0 {
+		rounds := (run.Sample.OfWorkgroups*run.Sample.Rounds + run.Sample.Workgroups - 1) / max(1, run.Sample.Workgroups)
+		more := float64(rounds) * float64(r.size-r.quickK()) / table4KStep * run.LoopCyclesPerStep
+		res.Cycles += int64(more)
+		flops := 2 * float64(r.size) * float64(r.size) * float64(r.size)
+		res.TFLOPS = flops / (float64(res.Cycles)/run.ClockMHz + run.LaunchOverheadUS) / 1e6
+		res.Matrix = run.LoopMatrixUtilization
+		if run.LLC.Reads > 0 {
+			res.LLC = float64(run.LLC.Hits+run.LLC.HitsInFlight) / float64(run.LLC.Reads)
+		}
+	}
+	return res
+}
+
 // Notes of the rows.
 const (
+	noteVariant     = "a variant of the open cell; it was not published"
 	noteReplacement = "LRU and the LLC's indexing were chosen on this table; nothing else was"
 	noteOpenL2      = "no single cause is known: see the variants below"
 	noteEquation1   = "Equation 1 of the simulated hit rates; its two constants were solved from this column"
@@ -99,8 +225,8 @@ const (
 )
 
 // rows are the published cells of a row beside the run's.
-func (r *table4Row) rows(run *report.Run) []ReproduceRow {
-	l2, llc := run.L2.HitRate, run.LLC.HitRate
+func (r *table4Row) rows(res *table4Result) []ReproduceRow {
+	l2, llc := res.L2, res.LLC
 	cell := func(metric string, paper, simulated float64, unit, kind, note string) ReproduceRow {
 		return ReproduceRow{Table: "4", Row: r.label, Metric: metric, Paper: value(paper), Simulated: value(simulated), Unit: unit, Kind: kind, Note: note}
 	}
@@ -108,11 +234,15 @@ func (r *table4Row) rows(run *report.Run) []ReproduceRow {
 	if r.openL2 {
 		kind, note = KindOpen, noteOpenL2
 	}
-	last := cell("throughput", r.tflops, run.TFLOPS, "TFLOPS", KindPredicted, "")
+	last := cell("throughput", r.tflops, res.TFLOPS, "TFLOPS", KindPredicted, "")
 	if r.order == swizzle.Contiguous {
 		last.Note = noteContiguous
 	}
-	last.Cycles, last.ClockMHz, last.MatrixUtilization = run.Cycles, run.ClockMHz, run.MatrixUtilization
+	last.Cycles, last.ClockMHz, last.MatrixUtilization = res.Cycles, res.ClockMHz, res.Matrix
+	if r.set != nil {
+		last.Kind = KindOpen
+		return []ReproduceRow{cell("L2 hit", r.l2, 100*l2, "%", KindOpen, noteVariant), cell("LLC hit", r.llc, 100*llc, "%", KindOpen, ""), last}
+	}
 	return []ReproduceRow{
 		cell("L2 hit", r.l2, 100*l2, "%", kind, note),
 		cell("LLC hit", r.llc, 100*llc, "%", KindCalibrated, noteReplacement),
@@ -121,27 +251,44 @@ func (r *table4Row) rows(run *report.Run) []ReproduceRow {
 	}
 }
 
-// table4Findings says which of the paper's findings the runs, one a row of
-// table4Rows, show.
-func table4Findings(runs []*report.Run) []string {
-	rate := func(i int) float64 { return runs[i].TFLOPS }
-	finding := func(holds bool, format string, args ...any) string {
+// table4Findings says which of the paper's findings the results show, as far as
+// their rows are among them.
+func table4Findings(done map[string]*table4Result) []string {
+	var out []string
+	finding := func(rows []int, holds func(r []*table4Result) bool, format string) {
+		var r []*table4Result
+		var rates []any
+		for _, i := range rows {
+			res := done[table4Rows[i].label]
+			if res == nil {
+				return
+			}
+			r, rates = append(r, res), append(rates, res.TFLOPS)
+		}
 		verdict := "holds"
-		if !holds {
+		if !holds(r) {
 			verdict = "does not hold"
 		}
-		return fmt.Sprintf("%s: %s", verdict, fmt.Sprintf(format, args...))
+		out = append(out, verdict+": "+fmt.Sprintf(format, rates...))
 	}
-	worst := 0.0
-	for i, r := range table4Rows {
-		worst = max(worst, math.Abs(rate(i)/r.tflops-1))
+	joint := func(r []*table4Result) bool { return r[0].TFLOPS >= 0.97*max(r[1].TFLOPS, r[2].TFLOPS) }
+	finding([]int{1, 0}, func(r []*table4Result) bool {
+		return r[0].L2 > r[1].L2 && r[0].LLC < r[1].LLC && r[0].TFLOPS < r[1].TFLOPS
+	}, "at 9216 the L2-only order beats row-major on L2 and loses on LLC and in throughput (%.0f and %.0f TFLOPS)")
+	finding([]int{4, 3}, func(r []*table4Result) bool { return r[0].TFLOPS > r[1].TFLOPS },
+		"at 14592 the L2-only order is faster than row-major (%.0f and %.0f TFLOPS)")
+	finding([]int{2, 0, 1}, joint, "at 9216 the joint order is best, or within 3 %% of it (%.0f, the others %.0f and %.0f TFLOPS)")
+	finding([]int{5, 3, 4}, joint, "at 14592 the joint order is best, or within 3 %% of it (%.0f, the others %.0f and %.0f TFLOPS)")
+	worst, n := 0.0, 0
+	for _, r := range table4Rows {
+		if res := done[r.label]; res != nil {
+			worst = max(worst, math.Abs(res.TFLOPS/r.tflops-1))
+			n++
+			out = append(out, fmt.Sprintf("%s: the workgroups of an XCD are %.1f K steps apart in the mean and %.1f at most", r.label, res.Drift, res.DriftMax))
+		}
 	}
-	return []string{
-		finding(runs[1].L2.HitRate > runs[0].L2.HitRate && runs[1].LLC.HitRate < runs[0].LLC.HitRate && rate(1) < rate(0),
-			"at 9216 the L2-only order beats row-major on L2 and loses on LLC and in throughput (%.0f and %.0f TFLOPS)", rate(1), rate(0)),
-		finding(rate(4) > rate(3), "at 14592 the L2-only order is faster than row-major (%.0f and %.0f TFLOPS)", rate(4), rate(3)),
-		finding(rate(2) >= 0.97*max(rate(0), rate(1)), "at 9216 the joint order is best, or within 3 %% of it (%.0f TFLOPS)", rate(2)),
-		finding(rate(5) >= 0.97*max(rate(3), rate(4)), "at 14592 the joint order is best, or within 3 %% of it (%.0f TFLOPS)", rate(5)),
-		fmt.Sprintf("largest error of the throughput: %.1f %%", 100*worst),
+	if n > 0 {
+		out = append(out, fmt.Sprintf("largest error of the throughput: %.1f %%", 100*worst))
 	}
+	return out
 }
