@@ -113,7 +113,7 @@ func (b *Builder) Emit(in isa.Inst) int {
 		in.Size = 8
 	}
 	switch in.Enc {
-	case isa.SMEM, isa.VOP3, isa.VOP3P, isa.MAI, isa.DS, isa.MUBUF, isa.FLAT:
+	case isa.SMEM, isa.VOP3, isa.VOP3P, isa.MAI, isa.DS, isa.MUBUF, isa.FLAT, isa.EXT:
 		in.Size = 8
 	default:
 		for _, s := range in.Src {

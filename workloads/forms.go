@@ -37,6 +37,7 @@ func gemmOptions() []Option {
 		{"consumers", "8", "8, 12", "waves that compute (producer-consumer)"},
 		{"stages", "2", "2, 3", "LDS buffers (producer-consumer)"},
 		{"handshake", BarrierHandshake, BarrierHandshake + ", " + AtomicHandshake, "how producers and consumers meet"},
+		{"features", "none", strings.Join(isa.FeatureNames(), ", ") + "; several with commas", "what-ifs that the producer-consumer schedule uses, on a machine that has them (features.NAME); with dynamic_registers or mfma_lds_operands and 8 consumers also a 256x256 tile"},
 		{"window", "by size", "0 = row by row", "rows of tiles walked together (W)"},
 		{"chunk", "by size", "0 = as dispatched", "consecutive tiles per XCD (C)"},
 		{"break", "nothing", "wait:N, swizzle, stagger (pingpong8)", "a kernel that is wrong or slow on purpose: without its N-th s_waitcnt (from 0), without the swizzle of its LDS reads, or without the barriers that hold its two groups of waves apart"},
@@ -113,6 +114,9 @@ func (s *Spec) formSettings() []Setting {
 			out = append(out, Setting{"handshake", s.Handshake})
 		}
 	}
+	if s.Features != 0 {
+		out = append(out, Setting{"features", featureNames(s.Features)})
+	}
 	if s.Variant != "" {
 		out = append(out, Setting{"variant", s.Variant})
 	}
@@ -130,6 +134,9 @@ func (p *plan) formName() string {
 		name = fmt.Sprintf("%s_%s_%dp%dc_%dstage", p.DType, p.Schedule, p.Producers, p.Consumers, p.Stages)
 		if p.Handshake != BarrierHandshake {
 			name += "_" + p.Handshake
+		}
+		if p.Features != 0 {
+			name += "_" + strings.ReplaceAll(featureNames(p.Features), ",", "_")
 		}
 	}
 	if p.MFMA == "32x32x16" {
@@ -245,6 +252,9 @@ func tilesOf(cpu isa.CPU, schedule, mfma string, consumers int) []string {
 // chooseTile settles the tile, and the version of a tile that has two.
 func (p *plan) chooseTile() error {
 	tiles := tilesOf(p.cpu, p.Schedule, p.MFMA, p.Consumers)
+	if p.largeTile() {
+		tiles = append([]string{"256x256"}, tiles...)
+	}
 	if p.low != nil {
 		tiles = p.lowTiles()
 		if p.Tile == "" {
@@ -316,11 +326,15 @@ func registersPerWave(waves int) int {
 func (g *gemm) budget(ldsBytesUsed int) error {
 	p, waves := g.plan, g.built.Waves
 	need := roundUp(roundUp(g.nextV, 4)+g.nextA, regGranule)
-	if most := registersPerWave(waves); need > most {
+	if g.has(isa.DynamicRegisters) {
+		if err := g.dynamicBudget(); err != nil {
+			return err
+		}
+	} else if most := registersPerWave(waves); need > most {
 		return fmt.Errorf("gemm: the %s tile of schedule %s needs %d registers a wave, %d more than the %d that %d waves of a workgroup leave to each on a SIMD of %d",
 			p.Tile, p.Schedule, need, need-most, most, waves, simdRegs)
 	}
-	if most := ldsBytes(p.cpu); ldsBytesUsed > most {
+	if most := p.room(); ldsBytesUsed > most {
 		return fmt.Errorf("gemm: the %s tile of schedule %s uses %d bytes of LDS, %d more than the %d of %s", p.Tile, p.Schedule, ldsBytesUsed, ldsBytesUsed-most, most, p.cpu)
 	}
 	return nil

@@ -237,6 +237,11 @@ func buildGEMM(r Request) (*Job, error) {
 		}
 		*f.to = v
 	}
+	var err error
+	if s.Features, err = ParseFeatures(r.Options["features"]); err != nil {
+		return nil, err
+	}
+	s.LDSRoom = r.LDSBytes
 	b, err := GEMM(r.CPU, s)
 	if err != nil {
 		return nil, err

@@ -28,9 +28,14 @@ type specialist struct {
 	addrB [3]ldsPlace
 	a     RegTile
 	b     [2]RegTile
-	c     [2][2]RegTile
-	left  Val // SGPR: iterations left
+	c     [][2]RegTile // by half of the rows
+	whole RegTile      // of c, where blocks are multiplied
+	left  Val          // SGPR: iterations left
 	flags flags
+
+	parity  Val    // SGPR: of the use of a stage, in the mbarrier handshake
+	copyOff [2]Val // SGPR: a producer's next tile copies of A and B: in memory,
+	copyLDS [2]Val // and in LDS
 }
 
 // ldsPlace is an LDS address: a VGPR and what to add to it.
@@ -42,15 +47,18 @@ type ldsPlace struct {
 // producerConsumer emits the kernel.
 func (g *gemm) producerConsumer() {
 	p := &specialist{gemm: g, groups: g.Consumers / 4, stage: g.stageBytes(), tiles: g.K / 64}
-	g.resources(g.Producers+g.Consumers, p.stage*g.Stages+g.flagBytes(), ldsRequest950)
+	used := p.stage*g.Stages + g.flagBytes()
+	g.resources(g.Producers+g.Consumers, used, max(ldsRequest950, used))
 	p.setup()
 	consume, own := p.Label(), p.nextV
 	p.SOPC(isa.S_CMP_LT_U32, p.ln.wave, Imm(g.Producers))
 	p.Branch(isa.S_CBRANCH_SCC0, consume)
+	producer := p.holds()
 	p.fillOffsets()
 	p.produce()
 	p.SOPP(isa.S_ENDPGM, 0)
 	p.Place(consume)
+	consumer := p.holds()
 	most := p.nextV
 	p.nextV = own // the roles do not share registers
 	p.operands()
@@ -59,7 +67,11 @@ func (g *gemm) producerConsumer() {
 	}
 	p.consume()
 	p.store()
+	p.settleRegisters(producer, consumer, most, p.nextV)
 	p.nextV = max(p.nextV, most)
+	if p.has(isa.DynamicRegisters) {
+		p.nextV = roundUp(p.nextV, regGranule)
+	}
 }
 
 func (p *specialist) setup() {
@@ -70,8 +82,14 @@ func (p *specialist) setup() {
 	trips, _, _ := p.trips()
 	p.SMov(p.left, Imm(trips))
 	p.built.LoopKTiles, p.built.LoopTrips = p.Stages, trips
-	if p.Handshake == AtomicHandshake {
+	if p.has(isa.TileCopy) {
+		p.setupCopies()
+	}
+	switch p.Handshake {
+	case AtomicHandshake:
 		p.setupFlags()
+	case MBarrierHandshake:
+		p.setupBars()
 	}
 }
 
@@ -89,12 +107,15 @@ func (p *specialist) trips() (trips, rest, tail int) {
 // fillOffsets emits what a lane fetches of each half block: the blocks of A and
 // of B are alike.
 func (p *specialist) fillOffsets() {
+	if p.has(isa.TileCopy) {
+		return
+	}
 	ln := p.ln
 	ln.wave = p.quad
 	p.voff = []Val{p.VGPR(1)}
 	p.fillBase(ST16x32, ln, p.stride, p.voff[0], p.t.At(0, 1), p.s.At(0, 1))
 	p.SMul(p.s.At(0, 1), p.stride, Imm(32))
-	for i := 1; i < max(2*p.groups, 8); i++ {
+	for i := 1; i < max(p.tm/32, 8); i++ {
 		p.voff = append(p.voff, p.VGPR(1))
 		p.VAdd(p.voff[i], p.s.At(0, 1), p.voff[i-1])
 	}
@@ -102,12 +123,17 @@ func (p *specialist) fillOffsets() {
 
 // fillStage emits the loads of the next K tile into stage s.
 func (p *specialist) fillStage(s int) {
-	for i := range 2*p.groups + 8 {
+	if p.has(isa.TileCopy) {
+		p.copyStage(s)
+		return
+	}
+	halves := p.tm / 32
+	for i := range halves + 8 {
 		p.SAdd(m0, p.lds, Imm(s*p.stage+i*pcTileBytes))
-		if i < 2*p.groups {
+		if i < halves {
 			p.BufferLoadLDS(p.voff[i], p.srdA, p.soff)
 		} else {
-			p.BufferLoadLDS(p.voff[i-2*p.groups], p.srdB, p.soff)
+			p.BufferLoadLDS(p.voff[i-halves], p.srdB, p.soff)
 		}
 	}
 	p.SAdd(p.soff, p.soff, Imm(kBytes))
@@ -138,14 +164,23 @@ func (p *specialist) repeat(prefix string, trips, rest int, body func(name strin
 
 // produce emits the producers' side.
 func (p *specialist) produce() {
-	if p.Handshake == AtomicHandshake {
+	switch p.Handshake {
+	case AtomicHandshake:
 		p.produceFlags()
+		return
+	case MBarrierHandshake:
+		p.produceBars()
 		return
 	}
 	p.Cluster("first fill", "memory")
 	ahead := p.Stages - 1
 	if ahead == 2 { // consumers fill tile 0
 		p.SMov(p.soff, Imm(kBytes))
+		if p.has(isa.TileCopy) {
+			for i := range p.copyOff {
+				p.SAdd(p.copyOff[i], p.copyOff[i], Imm(kBytes))
+			}
+		}
 	}
 	p.fillStage(ahead - 1)
 	p.Wait(0, 0)
@@ -183,13 +218,20 @@ func (p *specialist) operands() {
 	p.SOP2(isa.S_LSHR_B32, p.row, p.ln.wave, Imm(2))
 	p.SOP2(isa.S_SUB_U32, p.row, p.row, Imm(1))
 	p.readBase(ST16x32, p.ln, base, p.t.At(1, 1), p.broken)
-	p.addrA = p.places(p.ldsAddr(base, p.row, 2*pcTileBytes, 0))
-	p.addrB = p.places(p.ldsAddr(base, p.quad, 2*pcTileBytes, 2*p.groups*pcTileBytes))
+	addrA := p.ldsAddr(base, p.row, p.tm/p.groups*kBytes, 0)
+	addrB := p.ldsAddr(base, p.quad, 2*pcTileBytes, p.tm*kBytes)
+	p.c = make([][2]RegTile, p.tm/p.groups/32)
+	if p.has(isa.MFMALDSOperands) {
+		p.addrA[0], p.addrB[0] = ldsPlace{addr: addrA}, ldsPlace{addr: addrB}
+		p.whole = p.VTile(2*len(p.c), 4, 4)
+		return
+	}
+	p.addrA, p.addrB = p.places(addrA), p.places(addrB)
 	p.a = p.VTile(2, 2, 4)
 	for i := range 2 {
 		p.b[i] = p.VTile(2, 2, 4)
 	}
-	for i := range 2 {
+	for i := range p.c {
 		for j := range 2 {
 			p.c[i][j] = p.VTile(2, 2, 4)
 		}
@@ -201,7 +243,7 @@ func (p *specialist) operands() {
 func (p *specialist) places(addr Val) (pl [3]ldsPlace) {
 	for s := range p.Stages {
 		pl[s] = ldsPlace{addr, s * p.stage}
-		if s*p.stage+2*pcTileBytes > 1<<16 {
+		if s*p.stage+p.tm/p.groups/32*pcTileBytes > 1<<16 {
 			pl[s] = ldsPlace{p.VGPR(1), 0}
 			p.SMov(p.s.At(0, 1), Imm(s*p.stage))
 			p.VAdd(pl[s].addr, p.s.At(0, 1), addr)
@@ -232,31 +274,43 @@ func (p *specialist) multiply(name string, h int, halves ...int) {
 
 // consume emits the consumers' side up to the last K tile.
 func (p *specialist) consume() {
+	p.Zero(p.whole)
 	for i := range p.c {
 		for j := range p.c[i] {
 			p.Zero(p.c[i][j])
 		}
 	}
 	trips, rest, tail := p.trips()
-	if p.Handshake == AtomicHandshake {
+	switch p.Handshake {
+	case AtomicHandshake:
 		p.built.LoopStart, p.built.LoopEnd = p.repeat("", trips, rest, p.consumeFlags)
+		return
+	case MBarrierHandshake:
+		p.built.LoopStart, p.built.LoopEnd = p.consumeBars(trips, rest)
 		return
 	}
 	p.Barrier()
 	p.built.LoopStart, p.built.LoopEnd = p.repeat("", trips, rest, func(name string, s int) {
-		p.step(name, s)
+		p.step(name, s, nil)
 		if p.Stages == 3 {
 			p.WaitVM(0)
 		}
 		p.Barrier()
 	})
 	for i := range tail {
-		p.step(fmt.Sprintf("tail%d", i), (rest+i)%p.Stages)
+		p.step(fmt.Sprintf("tail%d", i), (rest+i)%p.Stages, nil)
 	}
 }
 
-// step emits a consumer's K tile of the barrier handshake.
-func (p *specialist) step(name string, s int) {
+// step emits a consumer's K tile; read, if not nil, runs when all of it has been
+// read. The reads of A go half by half of its 32 rows, the next one after the
+// multiplies of the one before.
+func (p *specialist) step(name string, s int, read func()) {
+	if p.has(isa.MFMALDSOperands) {
+		p.blocks(name, s)
+		p.ext(isa.Inst{Op: isa.X_MMA_WAIT})
+		return
+	}
 	p.Cluster(name+"m0", "memory")
 	p.read(p.b[0], p.addrB[s], 0)
 	p.read(p.a, p.addrA[s], 0)
@@ -266,26 +320,35 @@ func (p *specialist) step(name string, s int) {
 	p.read(p.b[1], p.addrB[s], 1)
 	p.WaitLGKM(0)
 	p.multiply(name+"c1", 0, 1)
-	p.Cluster(name+"m2", "memory")
-	p.read(p.a, p.addrA[s], 1)
-	p.WaitLGKM(0)
-	p.multiply(name+"c2", 1, 0, 1)
+	for h := 1; h < len(p.c); h++ {
+		p.Cluster(fmt.Sprintf("%sm%d", name, h+1), "memory")
+		p.read(p.a, p.addrA[s], h)
+		p.WaitLGKM(0)
+		if read != nil && h == len(p.c)-1 {
+			read()
+		}
+		p.multiply(fmt.Sprintf("%sc%d", name, h+1), h, 0, 1)
+	}
 }
 
 // store emits the stores of a consumer.
 func (p *specialist) store() {
 	var blocks []rowBlock
-	for h := range 2 {
+	for h := range p.c {
 		for i := range 2 {
 			blk := rowBlock{row: h*32 + i*16}
 			for j := range 2 {
 				for n := range 2 {
-					blk.acc = append(blk.acc, p.c[h][j].At(i, n))
+					acc := p.c[h][j].At(i, n)
+					if p.has(isa.MFMALDSOperands) {
+						acc = p.whole.At(2*h+i, 2*j+n)
+					}
+					blk.acc = append(blk.acc, acc)
 					blk.cols = append(blk.cols, j*32+n*16)
 				}
 			}
 			blocks = append(blocks, blk)
 		}
 	}
-	p.gemm.store(p.row, p.quad, pcRows, pcRows, 16, blocks)
+	p.gemm.store(p.row, p.quad, p.tm/p.groups, pcRows, 16, blocks)
 }

@@ -1,6 +1,10 @@
 package workloads
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/whisker-sim/whisker/isa"
+)
 
 // pcRows is the rows (and columns) of C that a consumer wave computes.
 const pcRows = 64
@@ -10,7 +14,7 @@ const pcTileBytes = 32 * kBytes
 
 // stageBytes is the LDS of one K tile of the producer-consumer schedule: one
 // block of A for each group of four consumers, and four of B.
-func (p *plan) stageBytes() int { return 2 * (p.Consumers/4 + 4) * pcTileBytes }
+func (p *plan) stageBytes() int { return (p.Consumers/4*p.consumerRows() + 256) * kBytes }
 
 // pcRegisters is the least number of registers of a consumer with rows rows and
 // 64 columns of C: accumulators, half of its A and all of its B operands, and
@@ -28,7 +32,7 @@ func (p *plan) chooseRoles() error {
 				return fmt.Errorf("gemm: --%s is an option of schedule %s; schedule %s has none", o.name, ProducerConsumer, p.Schedule)
 			}
 		}
-		return nil
+		return p.chooseFeatures()
 	}
 	for _, o := range []struct {
 		name    string
@@ -52,14 +56,21 @@ func (p *plan) chooseRoles() error {
 			return fmt.Errorf("gemm: --%s is %d; schedule %s takes %s", o.name, *o.v, ProducerConsumer, o.list)
 		}
 	}
+	if err := p.chooseFeatures(); err != nil {
+		return err
+	}
 	switch p.Handshake {
+	case MBarrierHandshake:
+		if !p.has(isa.MBarrier) {
+			return fmt.Errorf("gemm: --handshake %s needs --features mbarrier", p.Handshake)
+		}
 	case "":
 		p.Handshake = BarrierHandshake
 	case BarrierHandshake, AtomicHandshake:
 	default:
 		return fmt.Errorf("gemm: unknown handshake %q; %s and %s exist", p.Handshake, BarrierHandshake, AtomicHandshake)
 	}
-	if used, most := p.stageBytes()*p.Stages+p.flagBytes(), ldsBytes(p.cpu); used > most && most == ldsCDNA4 {
+	if used, most := p.stageBytes()*p.Stages+p.flagBytes(), p.room(); used > most && p.cpu == isa.GFX950 {
 		return fmt.Errorf("gemm: %d stages for %d consumers use %d bytes of LDS, %d more than the %d of %s; --stages 2 fits",
 			p.Stages, p.Consumers, used, used-most, most, p.cpu)
 	}
@@ -68,8 +79,11 @@ func (p *plan) chooseRoles() error {
 
 // flagBytes is the LDS of the flags of the lds-atomic handshake.
 func (p *plan) flagBytes() int {
-	if p.Handshake == AtomicHandshake {
+	switch p.Handshake {
+	case AtomicHandshake:
 		return 3 * 4 * p.Stages
+	case MBarrierHandshake:
+		return 2 * isa.MBarBytes * p.Stages
 	}
 	return 0
 }

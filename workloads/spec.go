@@ -29,7 +29,10 @@ type Spec struct {
 	Producers int    // waves that load, 4
 	Consumers int    // waves that compute, 8 or 12
 	Stages    int    // LDS buffers, 2 or 3
-	Handshake string // "barrier" or "lds-atomic"
+	Handshake string // "barrier" or "lds-atomic"; "mbarrier" with that feature
+
+	Features isa.Features // what-ifs that the producer-consumer schedule uses
+	LDSRoom  int          // LDS of the CU where it is more than the CPU's own
 
 	// Break builds a kernel that is wrong or slow on purpose, to show and to test
 	// what it costs and what finds it: "wait:N" leaves out the N-th s_waitcnt

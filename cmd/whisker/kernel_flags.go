@@ -28,6 +28,7 @@ type kernelFlags struct {
 	Consumers *int    `kernel:"consumers" group:"Kernel" placeholder:"N" help:"gemm producer-consumer: waves that compute, 8 or 12."`
 	Stages    *int    `kernel:"stages" group:"Kernel" placeholder:"N" help:"gemm producer-consumer: LDS buffers, 2 or 3."`
 	Handshake *string `kernel:"handshake" group:"Kernel" placeholder:"NAME" help:"gemm producer-consumer: barrier or lds-atomic."`
+	Features  *string `kernel:"features" group:"Kernel" placeholder:"A,B" help:"gemm producer-consumer: what-ifs to use on a machine that has them: dynamic_registers, mfma_lds_operands, tile_copy, mbarrier, or all."`
 
 	Break *string `kernel:"break" group:"Kernel" placeholder:"WHAT" help:"gemm: a kernel that is wrong or slow on purpose: wait:N, swizzle or stagger."`
 
