@@ -127,7 +127,7 @@ func (c *CU) startExtension(w *wave, g *workgroup) {
 // endExtension takes a wave's registers back.
 func (c *CU) endExtension(w *wave) {
 	c.ext.free[w.simd] += int(w.regs)
-	c.wakeReason(StallDependency)
+	c.registersFree(w, c.now)
 }
 
 // issueExtension tries to issue an extension other than x_mma.
@@ -168,9 +168,20 @@ func (c *CU) setRegisters(w *wave, n int, now int64) bool {
 	c.ext.free[w.simd] -= more
 	w.regs += int32(more)
 	if more < 0 {
-		c.wakeReason(StallDependency)
+		c.registersFree(w, now)
 	}
 	return true
+}
+
+// registersFree lets the waves of a SIMD that wait for registers look again at
+// its next visit.
+func (c *CU) registersFree(from *wave, now int64) {
+	s := &c.simds[from.simd]
+	for _, sl := range s.order {
+		if w := s.waves[sl]; s.until[sl] == cache.Never && c.prog.uops[w.pc].kind == kindSetRegisters {
+			c.wake(w, now+c.spec.IssueInterval)
+		}
+	}
 }
 
 // arrive counts an arrival at cycle at. The last one of a phase lets its waiters
