@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -10,8 +11,8 @@ import (
 
 	"github.com/whisker-sim/whisker/isa"
 	"github.com/whisker-sim/whisker/report"
+	"github.com/whisker-sim/whisker/report/att"
 	"github.com/whisker-sim/whisker/trace"
-	"github.com/whisker-sim/whisker/trace/att"
 )
 
 // ATTOptions are what an import of a thread trace takes beside its folder.
@@ -135,7 +136,7 @@ func (a *attImport) code() error {
 		a.inst[i] = -1
 	}
 	first := a.f.Code[rows[0]].Address
-	at := map[uint64]int{}
+	at := map[int64]int{}
 	for _, row := range rows {
 		r := &a.f.Code[row]
 		in, err := a.parse(r.ISA)
@@ -157,7 +158,7 @@ func (a *attImport) code() error {
 			return fmt.Errorf("%s: code.json: %s has no timing class on %s", a.f.Dir, in.Op, a.m.cpu)
 		}
 		if c.Unit == isa.UnitBranch {
-			if t, ok := at[first+uint64(in.PC)+4+uint64(int64(int16(in.Offset))*4)]; ok {
+			if t, ok := at[first+int64(in.PC)+4+int64(int16(in.Offset))*4]; ok {
 				in.Target = int32(t)
 			}
 		}
@@ -182,7 +183,7 @@ func (a *attImport) parse(text string) (isa.Inst, error) {
 
 // typeFits reports whether the profiler's type of an instruction is that of the
 // code line.
-func typeFits(t int, u isa.Unit) bool {
+func typeFits(t int64, u isa.Unit) bool {
 	switch t {
 	case att.TypeSMEM:
 		return u == isa.UnitSMEM
@@ -194,7 +195,7 @@ func typeFits(t int, u isa.Unit) bool {
 		return u == isa.UnitLDS
 	case att.TypeVALU:
 		return u == isa.UnitVALU || u == isa.UnitMFMA
-	case att.TypeTaken, att.TypeNotTaken:
+	case att.TypeJump, att.TypeNext:
 		return u == isa.UnitBranch
 	case att.TypeImmediate:
 		return u == isa.UnitInternal
@@ -222,7 +223,7 @@ func (a *attImport) waves(perWG int) error {
 	defaults := map[int]bool{}
 	for wg, g := range groups {
 		for v, w := range g {
-			if len(w.Issues) == 0 {
+			if len(w.Insts) == 0 {
 				a.m.notes = append(a.m.notes, fmt.Sprintf("%s has no instruction and is left out", w.File))
 				continue
 			}
@@ -231,7 +232,7 @@ func (a *attImport) waves(perWG int) error {
 				return err
 			}
 			a.m.waves = append(a.m.waves, t)
-			s := w.States()
+			s := w.Total()
 			extra.Waves = append(extra.Waves, attWave{wg, v, w.File, w.SE, w.CU, w.SIMD, w.Slot, w.Begin, w.End,
 				s[att.StateIdle], s[att.StateExec], s[att.StateWait], s[att.StateStall]})
 		}
@@ -250,8 +251,11 @@ func (a *attImport) waves(perWG int) error {
 	return nil
 }
 
-// groupWaves splits waves, which are in order of shader engine, CU and begin.
+// groupWaves splits waves in order of shader engine, CU and begin.
 func groupWaves(waves []att.Wave, perWG int) [][]*att.Wave {
+	slices.SortStableFunc(waves, func(a, b att.Wave) int {
+		return cmp.Or(cmp.Compare(a.SE, b.SE), cmp.Compare(a.CU, b.CU), cmp.Compare(a.Begin, b.Begin), cmp.Compare(a.SIMD, b.SIMD), cmp.Compare(a.Slot, b.Slot))
+	})
 	var out [][]*att.Wave
 	var end int64
 	for i := range waves {
@@ -287,7 +291,7 @@ func (a *attImport) wave(wg, v int, w *att.Wave, defaults map[int]bool) (*trace.
 		return nil, err
 	}
 	last := -1
-	for n, s := range w.Issues {
+	for n, s := range w.Insts {
 		row, _ := a.f.Find(s.Line)
 		i := a.inst[row]
 		if i < 0 {
@@ -300,7 +304,7 @@ func (a *attImport) wave(wg, v int, w *att.Wave, defaults map[int]bool) (*trace.
 			a.gaps++
 		}
 		b.Step(i)
-		b.Issue(trace.Issue{Cycle: s.Cycle, Stall: s.Stall, Duration: s.Duration})
+		b.Issue(trace.Issue{Cycle: s.Time, Stall: s.Stall, Duration: s.Duration})
 		if accessesMemory(&a.classes[i]) {
 			if p, base, ok := known.next(i); ok {
 				b.Access(p, base)
@@ -319,8 +323,8 @@ func (a *attImport) wave(wg, v int, w *att.Wave, defaults map[int]bool) (*trace.
 			a.m.notes = append(a.m.notes, "waves that the thread trace does not follow to their end get an s_endpgm behind the last instruction")
 		}
 		b.Step(a.end)
-		at := w.Issues[len(w.Issues)-1]
-		b.Issue(trace.Issue{Cycle: at.Cycle + at.Duration})
+		at := w.Insts[len(w.Insts)-1]
+		b.Issue(trace.Issue{Cycle: at.Time + at.Duration})
 	}
 	return b.Wave(), nil
 }

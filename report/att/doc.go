@@ -90,8 +90,11 @@ type States struct {
 
 // Folder is a whole thread trace.
 type Folder struct {
-	Code       []CodeRow
-	Waves      []Wave // in order of SE, SIMD, slot, index
+	Dir   string   `json:"-"` // that it was read from
+	Notes []string `json:"-"` // what a reader should know, such as files that are missing
+
+	Code       []CodeRow // in order of line
+	Waves      []Wave    // in order of SE, SIMD, slot, index
 	Occupancy  map[int][]Occupied
 	Dispatches map[string]string
 	States     [4]States // of StateIdle to StateStall

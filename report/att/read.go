@@ -1,23 +1,30 @@
 package att
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strconv"
 )
 
+// Limits of a folder's files.
+const (
+	maxFileBytes = 1 << 30
+	maxLines     = 1 << 22
+	maxCycle     = 1 << 56
+)
+
 // Read reads a folder of a thread trace, one that rocprofv3 wrote or one of
-// Write. Errors name the file.
+// Write. Files beside the code and the waves may be missing; Notes say so. An
+// error is one sentence and names the file.
 func Read(dir string) (*Folder, error) {
-	f := &Folder{Occupancy: map[int][]Occupied{}, Dispatches: map[string]string{}}
-	if st, err := os.Stat(dir); err != nil {
-		return nil, err
-	} else if !st.IsDir() {
-		return nil, fmt.Errorf("%s is not a folder: a thread trace is a folder such as %s", dir, FolderName(0, 1))
+	f := &Folder{Dir: dir, Occupancy: map[int][]Occupied{}, Dispatches: map[string]string{}}
+	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+		return nil, fmt.Errorf("%s is no folder: a thread trace is a folder such as %s, which rocprofv3 --att writes", dir, FolderName(0, 1))
 	}
 	if err := f.readCode(filepath.Join(dir, "code.json")); err != nil {
 		return nil, err
@@ -36,7 +43,15 @@ func Read(dir string) (*Folder, error) {
 	return f, nil
 }
 
+// load reads a JSON file.
 func load(path string, v any) error {
+	st, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("%s is missing from the thread trace: %w", path, errors.Unwrap(err))
+	}
+	if st.Size() > maxFileBytes {
+		return fmt.Errorf("%s has %d bytes; %d are the most", path, st.Size(), maxFileBytes)
+	}
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -55,19 +70,21 @@ func fields(raw json.RawMessage, least int, places ...any) error {
 		return err
 	}
 	if len(list) < least {
-		return fmt.Errorf("a row has %d columns, and %d are needed", len(list), least)
+		return fmt.Errorf("it has %d fields instead of %d", len(list), least)
 	}
 	for i, p := range places {
 		if p == nil || i >= len(list) || string(list[i]) == "null" {
 			continue
 		}
 		if err := json.Unmarshal(list[i], p); err != nil {
-			return fmt.Errorf("column %d: %w", i, err)
+			return fmt.Errorf("field %d is %.40s", i, list[i])
 		}
 	}
 	return nil
 }
 
+// readCode reads code.json: rows [isa, ?, line, source, codeobj_id, vaddr, hit,
+// latency, stall, idle].
 func (f *Folder) readCode(path string) error {
 	var v struct {
 		Code []json.RawMessage `json:"code"`
@@ -75,22 +92,40 @@ func (f *Folder) readCode(path string) error {
 	if err := load(path, &v); err != nil {
 		return err
 	}
-	if v.Code == nil {
-		return fmt.Errorf("%s: there is no code list, or it is null: the trace was taken while no wave of a traced CU ran", path)
+	switch {
+	case len(v.Code) == 0:
+		return fmt.Errorf("%s holds no code: there is no code list, or it is null or empty: the trace was taken while no wave of a traced CU ran, or without its code objects", path)
+	case len(v.Code) > maxLines:
+		return fmt.Errorf("%s has %d lines; %d are the most", path, len(v.Code), maxLines)
 	}
 	for i, raw := range v.Code {
 		var c CodeRow
 		if err := fields(raw, 10, &c.ISA, nil, &c.Line, &c.Source, &c.CodeObject, &c.Address, &c.Hit, &c.Latency, &c.Stall, &c.Idle); err != nil {
-			return fmt.Errorf("%s: instruction %d: %w", path, i, err)
+			return fmt.Errorf("%s: code[%d]: %w", path, i, err)
 		}
 		f.Code = append(f.Code, c)
+	}
+	slices.SortStableFunc(f.Code, func(a, b CodeRow) int { return cmp.Compare(a.Line, b.Line) })
+	for i := 1; i < len(f.Code); i++ {
+		if f.Code[i].Line == f.Code[i-1].Line {
+			return fmt.Errorf("%s: line %d stands twice", path, f.Code[i].Line)
+		}
 	}
 	return nil
 }
 
+// Find returns the index in Code of a line.
+func (f *Folder) Find(line int) (int, bool) {
+	return slices.BinarySearchFunc(f.Code, line, func(r CodeRow, n int) int { return cmp.Compare(r.Line, n) })
+}
+
 func (f *Folder) readOccupancy(path string) error {
 	var v map[string]json.RawMessage
-	if err := load(path, &v); err != nil {
+	switch err := load(path, &v); {
+	case errors.Is(err, os.ErrNotExist):
+		f.Notes = append(f.Notes, "occupancy.json is missing: which waves ran when is known of the traced ones only")
+		return nil
+	case err != nil:
 		return err
 	}
 	for key, raw := range v {
@@ -138,107 +173,5 @@ func (s *States) read(path string) error {
 		return fmt.Errorf("%s: %d counts and %d times", path, len(v.State), len(v.Time))
 	}
 	*s = States{v.Name, v.State, v.Time}
-	return nil
-}
-
-func (f *Folder) readWaves(dir string) error {
-	path := filepath.Join(dir, "filenames.json")
-	var top map[string]json.RawMessage
-	if err := load(path, &top); err != nil {
-		return err
-	}
-	if gfx, ok := top["gfx"]; ok {
-		if err := json.Unmarshal(gfx, &f.GFX); err != nil {
-			return fmt.Errorf("%s: gfx: %w", path, err)
-		}
-	}
-	index := top["wave_filenames"]
-	if index == nil {
-		return fmt.Errorf("%s: there is no wave_filenames", path)
-	}
-	var tree map[string]map[string]map[string]map[string]json.RawMessage
-	if err := json.Unmarshal(index, &tree); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	for _, se := range numbers(tree) {
-		for _, sm := range numbers(tree[se.key]) {
-			for _, sl := range numbers(tree[se.key][sm.key]) {
-				for _, wv := range numbers(tree[se.key][sm.key][sl.key]) {
-					w := Wave{SE: se.n, SIMD: sm.n, Slot: sl.n, Index: wv.n}
-					if err := fields(tree[se.key][sm.key][sl.key][wv.key], 1, &w.File); err != nil {
-						return fmt.Errorf("%s: %w", path, err)
-					}
-					if filepath.Base(w.File) != w.File {
-						return fmt.Errorf("%s: %q is no name of a file in the folder", path, w.File)
-					}
-					if err := w.read(filepath.Join(dir, w.File), len(f.Code)); err != nil {
-						return err
-					}
-					f.Waves = append(f.Waves, w)
-				}
-			}
-		}
-	}
-	return nil
-}
-
-type number struct {
-	key string
-	n   int
-}
-
-// numbers sorts the numeric keys of a map by value.
-func numbers[T any](m map[string]T) []number {
-	var out []number
-	for k := range m {
-		if n, err := strconv.Atoi(k); err == nil {
-			out = append(out, number{k, n})
-		}
-	}
-	sort.Slice(out, func(i, j int) bool { return out[i].n < out[j].n })
-	return out
-}
-
-func (w *Wave) read(path string, lines int) error {
-	var v struct {
-		Wave struct {
-			Begin        int64             `json:"begin"`
-			End          int64             `json:"end"`
-			CU           int               `json:"cu"`
-			SIMD         int               `json:"simd"`
-			Slot         int               `json:"slot"`
-			ID           int               `json:"id"`
-			Instructions [][]int64         `json:"instructions"`
-			Timeline     [][]int64         `json:"timeline"`
-			Waitcnt      []json.RawMessage `json:"waitcnt"`
-		} `json:"wave"`
-	}
-	if err := load(path, &v); err != nil {
-		return err
-	}
-	x := &v.Wave
-	w.Begin, w.End, w.CU, w.ID = x.Begin, x.End, x.CU, x.ID
-	for i, r := range x.Instructions {
-		if len(r) < 5 {
-			return fmt.Errorf("%s: instruction %d has %d columns, and 5 are needed", path, i, len(r))
-		}
-		if r[4] < 0 || r[4] > int64(lines) {
-			return fmt.Errorf("%s: instruction %d is of line %d, and code.json has %d", path, i, r[4], lines)
-		}
-		w.Insts = append(w.Insts, Inst{r[0], r[1], r[2], r[3], int(r[4])})
-	}
-	for i, r := range x.Timeline {
-		if len(r) < 2 {
-			return fmt.Errorf("%s: state %d has %d columns, and 2 are needed", path, i, len(r))
-		}
-		w.Timeline = append(w.Timeline, Span{r[0], r[1]})
-	}
-	for _, raw := range x.Waitcnt {
-		var wait Wait
-		if err := fields(raw, 2, &wait.Line, &wait.Sources); err != nil {
-			return fmt.Errorf("%s: waitcnt: %w", path, err)
-		}
-		w.Waits = append(w.Waits, wait)
-	}
 	return nil
 }
