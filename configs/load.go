@@ -172,8 +172,17 @@ func reason(err error) error {
 	return err
 }
 
-// merge applies the chain from its root to the derived file.
+// merge applies the chain from its root to the derived file and checks the result.
 func merge(chain []*file) (*Resolved, error) {
+	r := apply(chain)
+	if err := r.checkComplete(chain[0].base != ""); err != nil {
+		return nil, err
+	}
+	return r, r.Validate()
+}
+
+// apply takes the values of the chain, which may leave some leaves open.
+func apply(chain []*file) *Resolved {
 	top := chain[0]
 	r := &Resolved{
 		label: top.label,
@@ -194,10 +203,7 @@ func merge(chain []*file) (*Resolved, error) {
 			r.description = d
 		}
 	}
-	if err := r.checkComplete(top.base != ""); err != nil {
-		return nil, err
-	}
-	return r, r.Validate()
+	return r
 }
 
 // nameFromFile is the machine's name when its file gives none: the file's own
@@ -217,13 +223,18 @@ func nameFromFile(label string) string {
 	return base
 }
 
-func (r *Resolved) checkComplete(hasBase bool) error {
-	var missing []string
+// open lists the leaves without a value.
+func (r *Resolved) open() (missing []string) {
 	for i := range schema {
 		if _, ok := r.prov[schema[i].path]; !ok && !schema[i].optional {
 			missing = append(missing, schema[i].path)
 		}
 	}
+	return missing
+}
+
+func (r *Resolved) checkComplete(hasBase bool) error {
+	missing := r.open()
 	if len(missing) == 0 {
 		return nil
 	}

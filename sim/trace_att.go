@@ -114,9 +114,12 @@ func newATT(f *att.Folder, o *ATTOptions) (*attImport, error) {
 func (a *attImport) code() error {
 	rows := []int{}
 	for i := range a.f.Code {
-		if r := &a.f.Code[i]; r.Address != 0 && r.ISA != "" && !strings.HasSuffix(strings.TrimSpace(r.ISA), ":") && !strings.HasPrefix(strings.TrimSpace(r.ISA), ";") {
+		// Labels and comments have address 0, and so may the first instruction.
+		r := &a.f.Code[i]
+		s := strings.TrimSpace(r.ISA)
+		if (r.Address != 0 || len(rows) == 0) && s != "" && !strings.HasSuffix(s, ":") && !strings.HasPrefix(s, ";") {
 			rows = append(rows, i)
-		} else if s := strings.TrimSpace(r.ISA); strings.HasPrefix(s, ";") && a.m.name == "att" {
+		} else if strings.HasPrefix(s, ";") && a.m.name == "att" {
 			if name := strings.Fields(strings.TrimLeft(s, "; ")); len(name) > 0 {
 				a.m.name = name[len(name)-1]
 			}

@@ -93,7 +93,7 @@ func CompareTrace(w io.Writer, o CompareOptions) error {
 	if err := t.measured(); err != nil {
 		return err
 	}
-	machine, err := o.machine(t.Launch(0))
+	machine, err := o.machine(t)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/whisker-sim/whisker/configs"
@@ -40,6 +41,14 @@ type openedTrace struct {
 	*trace.Reader
 	file *os.File
 	path string
+	aged string // what its machine lacks and where that was taken from; empty: nothing
+	same string // hash of its machine with that, empty: the one it carries
+}
+
+// recordedOn reports whether a machine is the one that launch i was recorded on.
+func (t *openedTrace) recordedOn(i int, machine *configs.Resolved) bool {
+	h := machine.Hash()
+	return h == t.Launch(i).Machine.Hash || h == t.same
 }
 
 // openTrace opens a trace; what is wrong with it is said in one sentence.
@@ -63,7 +72,7 @@ func openTrace(path string, allowTruncated bool) (*openedTrace, error) {
 		}
 		return nil, usagef("%s: %w", path, err)
 	}
-	return &openedTrace{r, f, path}, nil
+	return &openedTrace{Reader: r, file: f, path: path}, nil
 }
 
 func (t *openedTrace) Close() error { return t.file.Close() }
@@ -89,7 +98,7 @@ func Replay(o ReplayOptions) (*report.Run, error) {
 	if err := t.matches(o.CodeObject, o.KernelName); err != nil {
 		return nil, err
 	}
-	machine, err := o.machine(t.Launch(0))
+	machine, err := o.machine(t)
 	if err != nil {
 		return nil, err
 	}
@@ -121,15 +130,27 @@ func Replay(o ReplayOptions) (*report.Run, error) {
 }
 
 // machine resolves the machine to replay on.
-func (o *ReplayOptions) machine(l *trace.Launch) (*configs.Resolved, error) {
+func (o *ReplayOptions) machine(t *openedTrace) (*configs.Resolved, error) {
 	if o.Arch != "" || o.Machine != "" {
 		return LoadMachine(o.Arch, o.Machine, o.Set)
 	}
-	m, err := configs.Parse("the trace's machine", l.Machine.YAML)
+	m, added, from, err := configs.Complete("the trace's machine", t.Launch(0).Machine.YAML)
 	if err != nil {
 		return nil, usagef("%s: the machine in the trace: %w; name one with --arch or --machine", o.File, err)
 	}
+	if len(added) > 0 {
+		t.aged = fmt.Sprintf("the trace is older than %s of its machine: taken from %s", keyList(added), from)
+		t.same = m.Hash()
+	}
 	return overrideMachine(m, o.Set)
+}
+
+// keyList names a few keys.
+func keyList(keys []string) string {
+	if len(keys) > 4 {
+		return fmt.Sprintf("%d keys (%s, ...)", len(keys), strings.Join(keys[:4], ", "))
+	}
+	return strings.Join(keys, ", ")
 }
 
 // checkReplay refuses what no replay can take.
@@ -173,7 +194,7 @@ func (p *replaying) pilots() bool { return p == nil || !p.file }
 
 // clock is the clock of the recorded run, where the replay is on its machine.
 func (p *replaying) clock(machine *configs.Resolved) (mhz float64, known bool) {
-	if p == nil || p.t.Launch(0).Machine.Hash != machine.Hash() {
+	if p == nil || !p.t.recordedOn(0, machine) {
 		return 0, false
 	}
 	mhz = p.t.Launch(0).ClockMHz
@@ -427,7 +448,7 @@ func (w *replayWave) Accesses(inst int) (cu.AccessRun, error) {
 // summary compares a replay with the run that it was recorded from.
 func (t *openedTrace) summary(r *report.Run, machine *configs.Resolved) *report.Replay {
 	l := t.Launch(0)
-	s := &report.Replay{Trace: t.path, Origin: l.Origin, RecordedOn: l.Machine.Hash, SameMachine: l.Machine.Hash == machine.Hash(),
+	s := &report.Replay{Trace: t.path, Origin: l.Origin, RecordedOn: l.Machine.Hash, SameMachine: t.recordedOn(0, machine),
 		Launches: t.Launches(), Complete: t.Truncated() == nil}
 	for i := range t.Launches() {
 		n := 0
@@ -451,6 +472,9 @@ func (t *openedTrace) summary(r *report.Run, machine *configs.Resolved) *report.
 // notes say what a reader of a replay must know.
 func (t *openedTrace) notes(machine *configs.Resolved) []string {
 	var n []string
+	if t.aged != "" {
+		n = append(n, t.aged)
+	}
 	if err := t.Truncated(); err != nil {
 		dropped := 0
 		for i := range t.Launches() {
@@ -464,7 +488,7 @@ func (t *openedTrace) notes(machine *configs.Resolved) []string {
 			n = append(n, fmt.Sprintf("launch %d is a slice: %s", i, l.Slice))
 		}
 		n = append(n, l.Notes...)
-		if s := dependenceNote(l.Dependence); s != "" && l.Machine.Hash != machine.Hash() {
+		if s := dependenceNote(l.Dependence); s != "" && !t.recordedOn(i, machine) {
 			n = append(n, s+": on another machine it may differ from the recorded one")
 		}
 	}
