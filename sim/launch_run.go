@@ -307,6 +307,7 @@ func (o *LaunchOptions) timing(r *report.Run, machine *configs.Resolved, job *wo
 	if err := o.tracing.end(res.Timing.Cycles); err != nil {
 		return err
 	}
+	work.add(energyOf(b.Launch.Kernel, res, m, law.mhz))
 	collect(r, res, m, b, law, o.PerInstruction || rec != nil)
 	return rec.recording(o.Record, r, res, b)
 }
