@@ -15,10 +15,28 @@ import (
 	"github.com/whisker-sim/whisker/xcd"
 )
 
-// gemmTwice builds the same GEMM for the same machine.
-func gemmTwice(t *testing.T, cpu isa.CPU) *workloads.Built {
+// twice are kernels to build for a CPU; each call makes the same one anew.
+var twice = map[string]func(cpu isa.CPU) (*workloads.Built, error){
+	"gemm": func(cpu isa.CPU) (*workloads.Built, error) {
+		return workloads.GEMM(cpu, workloads.Spec{M: 256, N: 256, K: 256, Tile: "128x128", W: -1, C: -1, Seed: 3})
+	},
+	"layernorm": func(cpu isa.CPU) (*workloads.Built, error) {
+		return workloads.LayerNorm(cpu, workloads.NormSpec{Batch: 1, Seq: 16, Dim: 2048, Dropout: 0.01, Seed: 3})
+	},
+	"rotary": func(cpu isa.CPU) (*workloads.Built, error) {
+		return workloads.Rotary(cpu, workloads.RotarySpec{Batch: 1, Heads: 2, Seq: 64, Dim: 128, Seed: 3})
+	},
+	"attention": func(cpu isa.CPU) (*workloads.Built, error) {
+		if cpu != isa.GFX950 {
+			return nil, nil // it has none
+		}
+		return workloads.Attention(cpu, workloads.AttentionSpec{Batch: 1, Heads: 1, KVHeads: 1, Seq: 256, Dim: 128, Seed: 3})
+	},
+}
+
+func builtTwice(t *testing.T, name string, cpu isa.CPU) *workloads.Built {
 	t.Helper()
-	b, err := workloads.GEMM(cpu, workloads.Spec{M: 256, N: 256, K: 256, Tile: "128x128", W: -1, C: -1, Seed: 3})
+	b, err := twice[name](cpu)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +58,9 @@ func cyclesAndError(t *testing.T, b *workloads.Built) (int64, float64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := xcd.NewGPU(machine.Machine(), 1600, b.Launch, xcd.GPUOptions{Threads: 1})
+	// Branches that depend on data need every value.
+	full := len(isa.DataBranches(b.Launch.Kernel)) > 0
+	g, err := xcd.NewGPU(machine.Machine(), 1600, b.Launch, xcd.GPUOptions{Threads: 1, Full: full})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,43 +71,49 @@ func cyclesAndError(t *testing.T, b *workloads.Built) (int64, float64) {
 	return res.Timing.Cycles, worst
 }
 
-// Our GEMM, printed as assembly, assembled by us or by LLVM and loaded as a
+// A kernel of ours, printed as assembly, assembled by us or by LLVM and loaded as a
 // code object, gives the same values in the same cycles as the one in memory.
 func TestSameKernelTwice(t *testing.T) {
-	for _, cpu := range []isa.CPU{isa.GFX942, isa.GFX950} {
-		b := gemmTwice(t, cpu)
-		src, err := isa.Assembly(b.Launch.Kernel)
+	for name := range twice {
+		for _, cpu := range []isa.CPU{isa.GFX942, isa.GFX950} {
+			if b := builtTwice(t, name, cpu); b != nil {
+				t.Run(name+"."+cpu.String(), func(t *testing.T) { sameTwice(t, name, b) })
+			}
+		}
+	}
+}
+
+func sameTwice(t *testing.T, name string, b *workloads.Built) {
+	src, err := isa.Assembly(b.Launch.Kernel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cycles, worst := cyclesAndError(t, b)
+	units, err := asm.Assemble(name+".s", src, asm.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := codeobj.Write(units...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects := map[string][]byte{"our assembler": own}
+	if data := llvmObject(t, src, b.CPU); data != nil {
+		objects["LLVM"] = data
+	}
+	for by, data := range objects {
+		f, err := codeobj.Parse(by, data)
 		if err != nil {
 			t.Fatal(err)
 		}
-		cycles, worst := cyclesAndError(t, b)
-		units, err := asm.Assemble("gemm.s", src, asm.Options{})
+		k, _, err := f.Kernel("")
 		if err != nil {
 			t.Fatal(err)
 		}
-		own, err := codeobj.Write(units...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		objects := map[string][]byte{"our assembler": own}
-		if data := llvmObject(t, src, cpu); data != nil {
-			objects["LLVM"] = data
-		}
-		for name, data := range objects {
-			f, err := codeobj.Parse(name, data)
-			if err != nil {
-				t.Fatal(err)
-			}
-			k, _, err := f.Kernel("")
-			if err != nil {
-				t.Fatal(err)
-			}
-			again := gemmTwice(t, cpu)
-			again.Launch.Kernel = k
-			c, w := cyclesAndError(t, again)
-			if c != cycles || w != worst {
-				t.Errorf("%v by %s: %d cycles and error %g, in memory %d and %g", cpu, name, c, w, cycles, worst)
-			}
+		again := builtTwice(t, name, b.CPU)
+		again.Launch.Kernel = k
+		if c, w := cyclesAndError(t, again); c != cycles || w != worst {
+			t.Errorf("by %s: %d cycles and error %g, in memory %d and %g", by, c, w, cycles, worst)
 		}
 	}
 }
