@@ -207,6 +207,9 @@ func (t *TCP) Reset() {
 // Full reports whether the queue in front of the lookup is full.
 func (t *TCP) Full() bool { return t.qN == len(t.queue) }
 
+// Free is how many instructions the queue in front of the lookup has room for.
+func (t *TCP) Free() int { return len(t.queue) - t.qN }
+
 // Slot returns the queue entry to fill for the next Push.
 func (t *TCP) Slot() *MemOp { return &t.queue[(t.qHead+t.qN)%len(t.queue)] }
 

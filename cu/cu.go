@@ -53,34 +53,35 @@ type CU struct {
 	done func(now int64, wg int)
 	st   *Stats
 
-	interval, phase         int64 // between visits of a SIMD; a mask for the SIMD's number, -1 when that takes a division
-	simds                   []simd
-	waves                   []*wave // by simd*slots+slot
-	groups                  []*workgroup
-	freeWG                  []*workgroup
-	ages                    uint64
-	now                     int64
-	lastStep                int64
-	ldsNext                 int64
-	tcpNext                 int64
-	fills                   []fill // ring by head
-	fillHead                int
-	ldsWaiters, vmemWaiters int           // waves stalled until a queue entry is free
-	scratch                 []cache.Lines // patterns that are not kept, one per queue entry and one more
-	scratchAt               int
-	err                     error
-	dirtyBase               uint64
-	loopWaves               int     // waves inside the marked loop
-	loopSince               int64   // since when there is one
-	loopTurns               uint64  // iterations of the marked loop, all waves since the start
-	fetching                []uint8 // per instruction line: asked for
-	hook                    IssueHook
-	rec                     Recorder
-	groupEnded              func(wg int, start, end int64)
-	logger                  Logger
-	playAccess              isa.Access // scratch space of patternLines
-	watch                   func(now int64)
-	ext                     *extension // of kernels that use what-ifs, else nil
+	interval, phase int64 // between visits of a SIMD; a mask for the SIMD's number, -1 when that takes a division
+	simds           []simd
+	waves           []*wave // by simd*slots+slot
+	groups          []*workgroup
+	freeWG          []*workgroup
+	ages            uint64
+	now             int64
+	lastStep        int64
+	ldsNext         int64
+	tcpNext         int64
+	fills           []fill // ring by head
+	fillHead        int
+	ldsWaiters      int // waves stalled until a queue entry is free
+	turn            vmemTurn
+	scratch         []cache.Lines // patterns that are not kept, one per queue entry and one more
+	scratchAt       int
+	err             error
+	dirtyBase       uint64
+	loopWaves       int     // waves inside the marked loop
+	loopSince       int64   // since when there is one
+	loopTurns       uint64  // iterations of the marked loop, all waves since the start
+	fetching        []uint8 // per instruction line: asked for
+	hook            IssueHook
+	rec             Recorder
+	groupEnded      func(wg int, start, end int64)
+	logger          Logger
+	playAccess      isa.Access // scratch space of patternLines
+	watch           func(now int64)
+	ext             *extension // of kernels that use what-ifs, else nil
 }
 
 // LoopTurns returns how many iterations of the marked loop the CU's waves have
@@ -393,13 +394,6 @@ func (c *CU) completed(w *wave, at int64) {
 		if at = max(at, c.now); at < c.simds[w.simd].until[w.slot] {
 			c.wake(w, at)
 		}
-	}
-}
-
-func (c *CU) wakeVMEM() {
-	if c.vmemWaiters > 0 && !c.tcp.Full() {
-		c.vmemWaiters = 0
-		c.wakeReason(StallVMEMQueue)
 	}
 }
 

@@ -519,8 +519,7 @@ func (c *CU) issueVMEM(w *wave, u *uop, s *simd, now int64) bool {
 		c.stall(w, now, StallDependency, max(w.vmAt(n-1), now+1))
 		return false
 	}
-	if c.tcp.Full() {
-		c.vmemWaiters++
+	if !c.turn.mayTake(int(w.simd), c.tcp.Free()) {
 		c.stall(w, now, StallVMEMQueue, cache.Never)
 		return false
 	}
@@ -548,6 +547,9 @@ func (c *CU) issueVMEM(w *wave, u *uop, s *simd, now int64) bool {
 	op.Tag = (uint32(w.simd)*uint32(c.spec.WaveSlots)+uint32(w.slot))<<8 | pos
 	op.Kind, op.Bytes = cache.MemKind(u.memKind), u.memBytes
 	c.accessed(w, moved)
+	if c.turn.took(int(w.simd)) {
+		c.wakeWaiting(s, now+c.spec.IssueInterval) // to stand in line again
+	}
 	c.tcp.Push(now)
 	c.tcpNext = min(c.tcpNext, now+1)
 	is := &c.st.Inst[w.pc]
