@@ -92,14 +92,15 @@ const (
 // slope is the cycles of one operation.
 func (b *microBench) slope(s workloads.MicroSpec) (float64, error) {
 	var cycles [2]int64
-	if b.seq.gpu == nil { // the first launch of all finds every cache cold
-		if _, _, err := b.run(s, false); err != nil {
+	full := s.Test == workloads.MicroLDS && s.Dependent // addresses come from the LDS
+	if b.seq.gpu == nil {                               // the first launch of all finds every cache cold
+		if _, _, err := b.run(s, full); err != nil {
 			return 0, err
 		}
 	}
 	for i, trips := range []int{tripsFew, tripsMany} {
 		s.Trips = trips
-		res, _, err := b.run(s, false)
+		res, _, err := b.run(s, full)
 		if err != nil {
 			return 0, err
 		}

@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// measuredPhases is testdata/lds_phases.csv: banks and phases of LDS instructions as
+// measuredPhases is tables/lds_phases.csv: banks and phases of LDS instructions as
 // measured on both CPUs.
 func measuredPhases(t *testing.T) map[string][]LDSSolution {
 	t.Helper()
-	f, err := os.Open("testdata/lds_phases.csv")
+	f, err := os.Open("tables/lds_phases.csv")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -130,6 +130,7 @@ func kernelTargets() ([]tableRow, error) {
 			row.options = kv("m", fmt.Sprint(m), "n", fmt.Sprint(n), "k", fmt.Sprint(k), "schedule", p.schedule, "dtype", "bf16")
 			if p.value > 2000 {
 				row.options["dtype"] = "fp8"
+				row.label += " fp8"
 			}
 			if m == 8192 && row.options["dtype"] == "bf16" && row.arch == "mi355x" {
 				row.kind, row.note = KindCalibrated, "the clock law's 16-bit energy was fitted on this row"

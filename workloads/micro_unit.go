@@ -37,9 +37,10 @@ type MicroSpec struct {
 	Op         string // instruction under test
 	Waves      int    // of the workgroup
 	Degree     int    // lds: lanes of a phase in one bank; 1 is without conflicts
+	Stride     int    // lds: bytes from lane to lane; 0: as Degree says
 	Lanes      [2]int // lds-probe: the active lanes
 	Offset     int    // lds-probe: dwords from the first lane's address to the second's; -1: a row of 256 B each lane
-	Dependent  bool   // mfma, valu: each takes the result of the one before
+	Dependent  bool   // mfma, valu, and lds reads as an address: each takes the result of the one before
 	Fill       int    // coissue: vector instructions after each matrix instruction
 	Trips      int    // of the loop
 	Workgroups int    // launch, xcd-map
@@ -134,8 +135,12 @@ func Micro(cpu isa.CPU, s MicroSpec) (*Built, error) {
 		exec = 1<<s.Lanes[0] | 1<<s.Lanes[1]
 		m.probeLDS()
 	case MicroLDS:
-		addrs = conflicting(cpu, s.Op, s.Degree)
-		m.streamLDS()
+		addrs = s.addresses(cpu)
+		if s.Dependent {
+			m.chaseLDS()
+		} else {
+			m.streamLDS()
+		}
 	case MicroFill:
 		m.fillLDS()
 	case MicroMFMA:
@@ -188,6 +193,12 @@ func (s *MicroSpec) check(cpu isa.CPU) error {
 				return fmt.Errorf("micro: a probe takes two lanes and an offset of at most 2048 dwords")
 			}
 			return nil
+		}
+		if _, kind := ldsTest(s.Op); s.Dependent && kind.Write() {
+			return fmt.Errorf("micro: %s returns nothing that the next could depend on", s.Op)
+		}
+		if s.Stride < 0 || s.Stride > maxMicroStride || s.Stride%4 != 0 {
+			return fmt.Errorf("micro: a stride of %d bytes; multiples of 4 up to %d are possible", s.Stride, maxMicroStride)
 		}
 		if n := lds.Lanes / phasesOf(cpu, s.Op); s.Degree < 1 || s.Degree > n || n%s.Degree != 0 {
 			return fmt.Errorf("micro: a conflict degree of %d; a phase of %s has %d lanes, and it must divide that", s.Degree, s.Op, n)
@@ -245,6 +256,21 @@ func (s *MicroSpec) probe() (a [isa.Lanes]uint32) {
 	}
 	if s.Offset >= 0 {
 		a[s.Lanes[1]] = uint32(4 * s.Offset)
+	}
+	return a
+}
+
+// maxMicroStride keeps the lanes of a strided access within the LDS that is
+// allocated.
+const maxMicroStride = 512
+
+// addresses is the lanes' addresses of a test of LDS instructions.
+func (s *MicroSpec) addresses(cpu isa.CPU) (a [isa.Lanes]uint32) {
+	if s.Stride == 0 {
+		return conflicting(cpu, s.Op, s.Degree)
+	}
+	for l := range a {
+		a[l] = uint32(s.Stride * l)
 	}
 	return a
 }
@@ -344,6 +370,24 @@ func (m *micro) streamLDS() {
 	m.Barrier()
 	m.loopOf(func(i int) { m.access(d[i%len(d)]) })
 	m.WaitLGKM(0)
+}
+
+// chaseLDS emits reads each of which takes its address from the one before, as the
+// index zero, which is stored there first.
+func (m *micro) chaseLDS() {
+	m.address()
+	d := m.zeros(m.ldsRegs())
+	m.DSWrite(isa.DS_WRITE_B32, m.addr, d.At(0, 1), 0)
+	m.WaitLGKM(0)
+	m.Barrier()
+	op, _ := ldsTest(m.s.Op)
+	m.DSRead(op, d, m.addr, 0)
+	m.WaitLGKM(0)
+	m.loop(func() { // what is read is an index, which a shift makes an address
+		m.VShl(m.addr, d.At(0, 1), 2)
+		m.DSRead(op, d, m.addr, 0)
+		m.WaitLGKM(0)
+	})
 }
 
 // fillLDS emits direct-to-LDS loads of the same bytes, which the L1 holds.
@@ -570,6 +614,7 @@ func microOptions() []Option {
 		{"op", "the test's own", "", "instruction under test"},
 		{"waves", "1", "1 to 16", "waves of the workgroup"},
 		{"degree", "1", "divides the lanes of a phase", "lds: lanes of a phase in one bank"},
+		{"stride", "as degree says", "multiple of 4, up to 512", "lds: bytes from lane to lane"},
 		{"lanes", "0,1", "two lanes", "lds-probe: the lanes that are active"},
 		{"offset", "a row each", "dwords", "lds-probe: from the first lane's address to the second's"},
 		{"dependent", "false", "true, false", "mfma, valu: each takes the result of the one before"},
@@ -618,7 +663,7 @@ func buildMicro(r Request) (*Job, error) {
 		name string
 		to   *int
 		def  int
-	}{{"waves", &s.Waves, waves}, {"degree", &s.Degree, 1}, {"offset", &s.Offset, -1}, {"fill", &s.Fill, 0}, {"priority", &s.Priority, 0}, {"trips", &s.Trips, 4},
+	}{{"waves", &s.Waves, waves}, {"degree", &s.Degree, 1}, {"stride", &s.Stride, 0}, {"offset", &s.Offset, -1}, {"fill", &s.Fill, 0}, {"priority", &s.Priority, 0}, {"trips", &s.Trips, 4},
 		{"workgroups", &s.Workgroups, max(wgs, 1)}} {
 		if *o.to, err = r.Int(name, o.name, o.def); err != nil {
 			return nil, err
@@ -638,7 +683,7 @@ func buildMicro(r Request) (*Job, error) {
 		return nil, err
 	}
 	return &Job{Kernel: name, DType: "idle", Kernels: []*Built{b},
-		Settings: settings("test", s.Test, "op", s.Op, "waves", s.Waves, "degree", s.Degree, "lanes", fmt.Sprintf("%d,%d", s.Lanes[0], s.Lanes[1]), "offset", s.Offset,
+		Settings: settings("test", s.Test, "op", s.Op, "waves", s.Waves, "degree", s.Degree, "stride", s.Stride, "lanes", fmt.Sprintf("%d,%d", s.Lanes[0], s.Lanes[1]), "offset", s.Offset,
 			"dependent", s.Dependent, "fill", s.Fill, "priority", s.Priority, "trips", s.Trips, "workgroups", s.Workgroups),
 		Notes:      []string{"what one operation takes is the slope of cycles over trips, 64 operations each and of valu 256 (whisker run --suite micro)"},
 		FillInputs: b.FillInputs, Verify: b.Verify}, nil

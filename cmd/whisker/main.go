@@ -26,6 +26,7 @@ type cli struct {
 	Swizzle   swizzleCmd   `cmd:"" help:"Show, estimate and tune block orders." example:"whisker swizzle show --grid 48x36 -W 5 -C 25"`
 	ISA       isaCmd       `cmd:"" name:"isa" help:"Disassemble, assemble and list instructions." example:"whisker isa disasm kernel.co"`
 	Trace     traceCmd     `cmd:"" help:"Record, replay, inspect and import instruction traces." example:"whisker trace record gemm --size 2048 -o gemm.trace"`
+	Validate  validateCmd  `cmd:"" help:"Hold the simulator against every measured set: errors, worst points, rank correlation." example:"whisker validate --short"`
 	Device    deviceCmd    `cmd:"" help:"Export kernels to a real GPU, run them there, and compare." example:"whisker device export gemm --size 4096 -o gemm-4096"`
 	List      listCmd      `cmd:"" help:"List kernels, machines and the words that flags take." example:"whisker list"`
 	Version   versionCmd   `cmd:"" help:"Print the version." example:"whisker version"`
@@ -63,7 +64,8 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(c int) { panic(exit(c)) }),
 		kong.Help(helpWithExample),
-		kong.Vars{"cpus": strconv.Itoa(runtime.NumCPU()), "kernels": strings.Join(sim.KernelNames(), ", "), "tables": strings.Join(sim.ReproduceTables(), ", ")},
+		kong.Vars{"cpus": strconv.Itoa(runtime.NumCPU()), "kernels": strings.Join(sim.KernelNames(), ", "), "tables": strings.Join(sim.ReproduceTables(), ", "),
+			"sets": strings.Join(sim.ValidateSets(), ", ")},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.BindTo(stdout, (*io.Writer)(nil)),
 	)
