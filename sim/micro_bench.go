@@ -18,6 +18,7 @@ type MicroRow struct {
 	Name  string  `json:"name"` // stable: what a device's results are matched by
 	Value float64 `json:"value"`
 	Unit  string  `json:"unit"`
+	CPU   string  `json:"cpu"` // gfx950
 	Note  string  `json:"note,omitempty"`
 }
 
@@ -109,128 +110,123 @@ func (b *microBench) slope(s workloads.MicroSpec) (float64, error) {
 	return float64(cycles[1]-cycles[0]) / float64((tripsMany-tripsFew)*workloads.MicroUnroll(s.Test)), nil
 }
 
-// microPoint is a row of the suite that is a slope.
-type microPoint struct {
-	name, unit string
-	spec       workloads.MicroSpec
+// length runs one of a point's two kernels.
+func (b *microBench) length(p *workloads.MicroPoint, n int) (*xcd.GPUResult, *workloads.Built, error) {
+	k, err := p.Build(b.cpu, b.seq.machine.Chip.XCDs, n)
+	if err != nil {
+		return nil, nil, &UsageError{fmt.Errorf("micro %s: %w", p.Name, err)}
+	}
+	o := xcd.GPUOptions{Threads: max(b.o.Threads, 1), Full: p.Loads}
+	if p.Cold {
+		b.seq.gpu = nil
+		o.ColdLLC = true
+	}
+	g, err := b.seq.load(k, o)
+	if err != nil {
+		return nil, nil, fmt.Errorf("micro %s: %w", p.Name, err)
+	}
+	res, err := g.Run(context.Background())
+	if err != nil {
+		return nil, nil, fmt.Errorf("micro %s: %w", p.Name, err)
+	}
+	return res, k, nil
 }
 
-// microPoints lists the rows inside a CU.
-func microPoints(cpu isa.CPU, short bool) []microPoint {
-	var out []microPoint
-	add := func(name, unit string, s workloads.MicroSpec) { out = append(out, microPoint{name, unit, s}) }
-	for _, op := range workloads.LDSOps(cpu) {
-		for _, waves := range []int{1, 4} {
-			for _, degree := range []int{1, 2, 4, 8} {
-				if degree > 1 && (short || op != "ds_read_b128" && op != "ds_read_b64") || degree > workloads.LDSPhaseLanes(cpu, op) {
-					continue
-				}
-				name := fmt.Sprintf("lds/%s/conflict%d/waves%d", op, degree, waves)
-				add(name, "cycles per instruction and wave", workloads.MicroSpec{Test: workloads.MicroLDS, Op: op, Waves: waves, Degree: degree})
+// point measures a row of the suite.
+func (b *microBench) point(p *workloads.MicroPoint) (MicroRow, error) {
+	row := MicroRow{Name: p.Name, Unit: p.Unit, CPU: b.cpu.String()}
+	if p.Value == workloads.MicroRegular {
+		return b.regular(p, row)
+	}
+	if !p.Cold { // what the kernels find in the caches is what a launch left there
+		if _, _, err := b.length(p, p.Many); err != nil {
+			return row, err
+		}
+	}
+	var cycles [2]int64
+	for i, n := range []int{p.Few, p.Many} {
+		res, _, err := b.length(p, n)
+		if err != nil {
+			return row, err
+		}
+		cycles[i] = res.Timing.Cycles
+	}
+	ops := float64(p.Many-p.Few) * p.Ops
+	d := float64(cycles[1] - cycles[0])
+	row.Value = MicroOf(p.Value, ops, d, d/b.seq.mhz*1000)
+	return row, nil
+}
+
+// MicroOf is the value of a point from what the longer of its kernels has and takes
+// more: operations, cycles, nanoseconds.
+func MicroOf(v workloads.MicroValue, ops, cycles, ns float64) float64 {
+	switch v {
+	case workloads.MicroRate:
+		return ops / cycles
+	case workloads.MicroNS:
+		return ns / ops
+	case workloads.MicroGBs:
+		return ops / ns
+	}
+	return cycles / ops
+}
+
+// regular reads where workgroups ran.
+func (b *microBench) regular(p *workloads.MicroPoint, row MicroRow) (MicroRow, error) {
+	_, k, err := b.length(p, p.Many)
+	if err != nil {
+		return row, err
+	}
+	var out []uint32
+	for _, r := range k.Launch.Memory.Regions() {
+		if r.Name == "out" {
+			for wg := range p.Many {
+				out = append(out, k.Launch.Memory.Load32(r.Base+uint64(4*wg)))
 			}
 		}
 	}
-	for _, op := range workloads.FillOps(cpu) {
-		for _, waves := range []int{1, 4} {
-			add(fmt.Sprintf("lds-fill/%s/waves%d", op, waves), "cycles per instruction and wave", workloads.MicroSpec{Test: workloads.MicroFill, Op: op, Waves: waves})
-		}
-	}
-	for _, op := range workloads.MFMAOps(cpu) {
-		if short && !strings.Contains(op, "bf16") {
-			continue
-		}
-		add("mfma/"+op+"/interval", "cycles", workloads.MicroSpec{Test: workloads.MicroMFMA, Op: op})
-		add("mfma/"+op+"/latency", "cycles", workloads.MicroSpec{Test: workloads.MicroMFMA, Op: op, Dependent: true})
-	}
-	for n := range 9 {
-		op := workloads.DefaultMicroOp(cpu, workloads.MicroCoissue)
-		add(fmt.Sprintf("coissue/%s/valu%d", op, n), "cycles per matrix instruction", workloads.MicroSpec{Test: workloads.MicroCoissue, Op: op, Fill: n})
-	}
-	for _, op := range workloads.ValuOps {
-		add("valu/"+op+"/interval", "cycles", workloads.MicroSpec{Test: workloads.MicroVALU, Op: op})
-		add("valu/"+op+"/latency", "cycles", workloads.MicroSpec{Test: workloads.MicroVALU, Op: op, Dependent: true})
-	}
-	for _, waves := range []int{1, 4, 8, 16} {
-		add(fmt.Sprintf("barrier/waves%d", waves), "cycles", workloads.MicroSpec{Test: workloads.MicroBarrier, Waves: waves})
-	}
-	for p := range 4 {
-		op := workloads.DefaultMicroOp(cpu, workloads.MicroSetprio)
-		add(fmt.Sprintf("setprio/%d", p), "cycles per operation of the slower kind of wave", workloads.MicroSpec{Test: workloads.MicroSetprio, Op: op, Waves: 8, Priority: p})
-	}
-	return out
+	share, first := workloads.RegularXCDs(out, b.seq.machine.Chip.XCDs)
+	row.Value, row.Note = share, fmt.Sprintf("of %d workgroups, those on XCD (workgroup + %d) mod %d", p.Many, first, b.seq.machine.Chip.XCDs)
+	return row, nil
 }
 
 // RunMicro runs the micro suite on a machine.
 func RunMicro(o MicroOptions) ([]MicroRow, error) {
-	b, err := newMicroBench(o, false)
+	part, err := newMicroBench(o, false)
+	if err != nil {
+		return nil, err
+	}
+	whole, err := newMicroBench(o, true)
 	if err != nil {
 		return nil, err
 	}
 	var rows []MicroRow
-	for _, p := range microPoints(b.cpu, o.Short) {
-		v, err := b.slope(p.spec)
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, MicroRow{Name: p.name, Value: v, Unit: p.unit})
-	}
-	if o.Short {
-		return rows, nil
-	}
-	more, err := wholeChip(o)
-	return append(rows, more...), err
-}
-
-// wholeChip measures what the dispatcher does.
-func wholeChip(o MicroOptions) ([]MicroRow, error) {
-	b, err := newMicroBench(o, true)
-	if err != nil {
-		return nil, err
-	}
-	if _, _, err := b.run(workloads.MicroSpec{Test: workloads.MicroLaunch}, false); err != nil { // cold
-		return nil, err
-	}
-	var cycles [2]int64
-	few, many := 4096, 12288
-	for i, n := range []int{few, many} {
-		res, _, err := b.run(workloads.MicroSpec{Test: workloads.MicroLaunch, Workgroups: n}, false)
-		if err != nil {
-			return nil, err
-		}
-		cycles[i] = res.Timing.Cycles
-	}
-	rows := []MicroRow{{Name: "launch/waves1", Value: float64(many-few) / float64(cycles[1]-cycles[0]), Unit: "workgroups per cycle, whole chip"}}
-	_, k, err := b.run(workloads.MicroSpec{Test: workloads.MicroXCDMap, Workgroups: 64}, true)
-	if err != nil {
-		return nil, err
-	}
-	var first uint32
-	regular := 0
-	xcds := b.seq.machine.Chip.XCDs
-	for _, r := range k.Launch.Memory.Regions() {
-		if r.Name != "out" {
+	for _, p := range workloads.MicroSuite(part.cpu) {
+		if o.Short && (p.Whole || p.Slow || strings.HasPrefix(p.Name, "mfma/") && !strings.Contains(p.Name, "bf16")) {
 			continue
 		}
-		first = k.Launch.Memory.Load32(r.Base)
-		for wg := range 64 {
-			if int(k.Launch.Memory.Load32(r.Base+uint64(4*wg))) == (wg+int(first))%xcds {
-				regular++
-			}
+		b := part
+		if p.Whole {
+			b = whole
 		}
+		row, err := b.point(&p)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
 	}
-	return append(rows, MicroRow{Name: "xcd-map/regular", Value: float64(regular) / 64, Unit: "fraction",
-		Note: fmt.Sprintf("of 64 workgroups, those on XCD (workgroup + %d) mod %d", first, xcds)}), nil
+	return rows, nil
 }
 
 // WriteMicro writes the suite's rows.
 func WriteMicro(w io.Writer, rows []MicroRow, format string) error {
-	t := &report.Table{Header: []string{"name", "value", "unit", "note"}, Left: []int{2, 3}}
+	t := &report.Table{Header: []string{"name", "value", "unit", "cpu", "note"}, Left: []int{2, 3, 4}}
 	for _, r := range rows {
 		v := fmt.Sprintf("%.3f", r.Value)
 		if format == "csv" {
 			v = fmt.Sprint(r.Value)
 		}
-		t.Add(r.Name, v, r.Unit, r.Note)
+		t.Add(r.Name, v, r.Unit, r.CPU, r.Note)
 	}
 	return writeRows(w, format, t, rows)
 }

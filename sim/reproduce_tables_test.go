@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"flag"
 	"slices"
 	"strings"
 	"testing"
@@ -46,11 +47,13 @@ func TestTableRows(t *testing.T) {
 	}
 }
 
+var wholeMachine = flag.Bool("whole", false, "also run tests that simulate a whole machine (minutes)")
+
 // TestQuickStandsForTheWhole: a sampled round on one XCD gives about the time
 // that the whole machine takes.
 func TestQuickStandsForTheWhole(t *testing.T) {
-	if !*accuracy {
-		t.Skip("a whole machine: runs with -accuracy")
+	if !*wholeMachine {
+		t.Skip("a whole machine: runs with -whole")
 	}
 	row := tableRow{label: "gemm", arch: "mi355x", kernel: "gemm", options: kv("m", "4096", "n", "4096", "k", "1024")}
 	whole, err := row.run(ReproduceOptions{Threads: 2})

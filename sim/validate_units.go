@@ -110,7 +110,7 @@ func unitJobs() ([]*validationJob, error) {
 		{"dependent MFMA 16x16x32 f16", "clk", "dependent v_mfma_f32_16x16x32_f16", workloads.MicroSpec{Test: workloads.MicroMFMA, Op: "v_mfma_f32_16x16x32_f16", Dependent: true}},
 		{"4 independent MFMA streams", "clk/MFMA", "independent v_mfma_f32_16x16x32_f16", workloads.MicroSpec{Test: workloads.MicroMFMA, Op: "v_mfma_f32_16x16x32_f16"}},
 		{"dependent v_fma_f32", "clk", "dependent v_fma_f32", workloads.MicroSpec{Test: workloads.MicroVALU, Op: "v_fma_f32", Dependent: true}},
-		{"dependent ds_read_b32", "clk", "dependent ds_read_b32", workloads.MicroSpec{Test: workloads.MicroLDS, Op: "ds_read_b32", Dependent: true}},
+		{"dependent ds_read_b32", "clk", "dependent ds_read_b32", workloads.MicroSpec{Test: workloads.MicroLDS, Op: "ds_read_b32", Dependent: true, Fill: 1}},
 	} {
 		p, err := measured("gfx950", u.test, u.metric)
 		if err != nil {
@@ -160,11 +160,11 @@ func strideJobs() ([]*validationJob, error) {
 			if err != nil {
 				return err
 			}
-			one, err := b.slope(workloads.MicroSpec{Test: workloads.MicroLDS, Op: op, Stride: stride, Dependent: true})
+			one, err := b.slope(workloads.MicroSpec{Test: workloads.MicroLDS, Op: op, Dependent: true})
 			if err != nil {
 				return err
 			}
-			points[0].put(c*(strideReads-1)+one-float64(b.seq.machine.VALU.AddressCycles), HowUnit)
+			points[0].put(c*(strideReads-1)+one, HowUnit)
 			return nil
 		}})
 	}

@@ -81,11 +81,16 @@ func (v *Validation) text(w io.Writer) error {
 	b.WriteString("\nErrors are absolute relative errors over the covered points; rank is Spearman's correlation over the unit that most points of a set have.\n" +
 		"whole: every workgroup; sampled: one XCD with its share of LLC, HBM and power, one round of workgroups; replay: block orders without time; unit: a micro kernel on one CU.\n")
 	for _, s := range v.Sets {
-		if len(s.Calibrated) > 0 {
-			fmt.Fprintf(&b, "\n%s, used for calibration: %s\n", s.Set, strings.Join(s.Calibrated, "; "))
-		}
-		if len(s.Predicted) > 0 {
-			fmt.Fprintf(&b, "\n%s, predictions: %s\n", s.Set, strings.Join(s.Predicted, "; "))
+		for _, part := range []struct {
+			what  string
+			names []string
+		}{{"used for calibration", s.Calibrated}, {"predictions", s.Predicted}} {
+			switch n := len(part.names); {
+			case n > 0 && n == s.Covered:
+				fmt.Fprintf(&b, "\n%s, %s: all %d\n", s.Set, part.what, n)
+			case n > 0:
+				fmt.Fprintf(&b, "\n%s, %s: %s\n", s.Set, part.what, strings.Join(part.names, "; "))
+			}
 		}
 		missing := map[string]int{}
 		var why []string

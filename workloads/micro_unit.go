@@ -25,11 +25,12 @@ const (
 	MicroBarrier  = "barrier"   // s_barrier alone
 	MicroLaunch   = "launch"    // workgroups that end at once
 	MicroXCDMap   = "xcd-map"   // the XCD of every workgroup
-	MicroSetprio  = "setprio"   // matrix and vector waves on a SIMD, the matrix waves with a priority
+	MicroBranch   = "branch"    // a loop of nothing but its own counting
+	MicroSetprio  = "setprio"   // two waves a SIMD that contend for the VALU, the younger one with a priority
 )
 
 // MicroTests are the tests by name.
-var MicroTests = []string{MicroLDS, MicroLDSProbe, MicroFill, MicroMFMA, MicroCoissue, MicroVALU, MicroBarrier, MicroLaunch, MicroXCDMap, MicroSetprio}
+var MicroTests = []string{MicroLDS, MicroLDSProbe, MicroFill, MicroMFMA, MicroCoissue, MicroVALU, MicroBarrier, MicroBranch, MicroLaunch, MicroXCDMap, MicroSetprio}
 
 // MicroSpec says what to measure.
 type MicroSpec struct {
@@ -41,17 +42,20 @@ type MicroSpec struct {
 	Lanes      [2]int // lds-probe: the active lanes
 	Offset     int    // lds-probe: dwords from the first lane's address to the second's; -1: a row of 256 B each lane
 	Dependent  bool   // mfma, valu, and lds reads as an address: each takes the result of the one before
-	Fill       int    // coissue: vector instructions after each matrix instruction
+	Fill       int    // coissue: vector instructions after each matrix instruction; dependent lds: 1 for one that makes the address
 	Trips      int    // of the loop
 	Workgroups int    // launch, xcd-map
-	Priority   int    // setprio: of the matrix waves
+	Priority   int    // setprio: of the younger waves
 }
 
 // MicroUnroll is how many operations a trip of a test has: enough to hide the
 // loop's own instructions, few enough to stay in the instruction cache.
 func MicroUnroll(test string) int {
-	if test == MicroVALU {
+	switch test {
+	case MicroVALU:
 		return 256
+	case MicroBranch:
+		return 1
 	}
 	return 64
 }
@@ -151,6 +155,8 @@ func Micro(cpu isa.CPU, s MicroSpec) (*Built, error) {
 		m.vector()
 	case MicroBarrier:
 		m.loop(m.Barrier)
+	case MicroBranch:
+		m.loop(func() {})
 	case MicroXCDMap:
 		m.place()
 	case MicroSetprio:
@@ -200,16 +206,22 @@ func (s *MicroSpec) check(cpu isa.CPU) error {
 		if s.Stride < 0 || s.Stride > maxMicroStride || s.Stride%4 != 0 {
 			return fmt.Errorf("micro: a stride of %d bytes; multiples of 4 up to %d are possible", s.Stride, maxMicroStride)
 		}
+		if s.Dependent {
+			if s.Degree < 1 || s.Degree > 8 {
+				return fmt.Errorf("micro: a conflict degree of %d; 1 to 8 are possible where reads depend on each other", s.Degree)
+			}
+			return nil
+		}
 		if n := lds.Lanes / phasesOf(cpu, s.Op); s.Degree < 1 || s.Degree > n || n%s.Degree != 0 {
 			return fmt.Errorf("micro: a conflict degree of %d; a phase of %s has %d lanes, and it must divide that", s.Degree, s.Op, n)
 		}
-	case MicroMFMA, MicroCoissue, MicroSetprio:
+	case MicroMFMA, MicroCoissue:
 		return oneOf("matrix instruction that can be tested", MFMAOps(cpu))
 	case MicroVALU:
 		return oneOf("vector instruction that can be tested", ValuOps)
 	case MicroFill:
 		return oneOf("direct-to-LDS load", fillOps(cpu))
-	case MicroBarrier, MicroLaunch, MicroXCDMap:
+	case MicroBarrier, MicroBranch, MicroLaunch, MicroXCDMap, MicroSetprio:
 	default:
 		return fmt.Errorf("micro: unknown --test %q; there are %s", s.Test, strings.Join(MicroTests, ", "))
 	}
@@ -266,7 +278,15 @@ const maxMicroStride = 512
 
 // addresses is the lanes' addresses of a test of LDS instructions.
 func (s *MicroSpec) addresses(cpu isa.CPU) (a [isa.Lanes]uint32) {
-	if s.Stride == 0 {
+	switch {
+	case s.Stride == 0 && s.Dependent: // the first lanes in bank 0, in rows of their own
+		for l := range a {
+			if a[l] = uint32(4 * l); l < s.Degree {
+				a[l] = uint32(256 * l)
+			}
+		}
+		return a
+	case s.Stride == 0:
 		return conflicting(cpu, s.Op, s.Degree)
 	}
 	for l := range a {
@@ -372,20 +392,29 @@ func (m *micro) streamLDS() {
 	m.WaitLGKM(0)
 }
 
-// chaseLDS emits reads each of which takes its address from the one before, as the
-// index zero, which is stored there first.
+// chaseLDS emits reads each of which takes its address from the one before: every
+// lane's own, or as an index of dwords, which is stored there first.
 func (m *micro) chaseLDS() {
 	m.address()
 	d := m.zeros(m.ldsRegs())
-	m.DSWrite(isa.DS_WRITE_B32, m.addr, d.At(0, 1), 0)
+	own := m.addr
+	if m.s.Fill > 0 {
+		own = d.At(0, 1)
+		m.VOP2(isa.V_LSHRREV_B32, own, Imm(2), m.addr)
+	}
+	m.DSWrite(isa.DS_WRITE_B32, m.addr, own, 0)
 	m.WaitLGKM(0)
 	m.Barrier()
 	op, _ := ldsTest(m.s.Op)
 	m.DSRead(op, d, m.addr, 0)
 	m.WaitLGKM(0)
-	m.loop(func() { // what is read is an index, which a shift makes an address
-		m.VShl(m.addr, d.At(0, 1), 2)
-		m.DSRead(op, d, m.addr, 0)
+	at := d.At(0, 1)
+	m.loop(func() {
+		if m.s.Fill > 0 { // what is read is an index, which a shift makes an address
+			at = m.addr
+			m.VShl(at, d.At(0, 1), 2)
+		}
+		m.DSRead(op, d, at, 0)
 		m.WaitLGKM(0)
 	})
 }
@@ -500,7 +529,7 @@ func (m *micro) coissue() {
 }
 
 // ValuOps are the vector instructions that the micro kernel can test.
-var ValuOps = []string{"v_add_f32", "v_fma_f32", "v_exp_f32", "v_rcp_f32", "v_pk_fma_f32", "v_mov_b32"}
+var ValuOps = []string{"v_add_f32", "v_fma_f32", "v_exp_f32", "v_rcp_f32", "v_pk_fma_f32", "v_mov_b32", "v_fma_f64"}
 
 func (m *micro) vector() {
 	const n = 8
@@ -522,6 +551,9 @@ func (m *micro) vector() {
 			m.VOP1(isa.V_RCP_F32, x, x)
 		case "v_mov_b32":
 			m.VOP1(isa.V_MOV_B32, x, x)
+		case "v_fma_f64":
+			p := v.At(2*(i%n), 2)
+			m.VOP3(isa.V_FMA_F64, p, p, p, p)
 		case "v_pk_fma_f32":
 			p := v.At(2*(i%n), 2)
 			m.Emit(isa.Inst{Op: isa.V_PK_FMA_F32, Enc: isa.VOP3P, Dst: p.Operand, Src: [4]isa.Operand{p.Operand, p.Operand, p.Operand}, OpSelHi: 7})
@@ -548,28 +580,30 @@ func (m *micro) place() {
 	m.BufferOp(isa.BUFFER_STORE_DWORD, v, at, out, Imm(0), 0, true)
 }
 
-// setprio emits two kinds of waves, even ones of matrix instructions at a priority
-// and odd ones of vector instructions, four of each: one of each kind a SIMD pair
-// of slots. Waves 0 to 3 are of the first kind.
+// setprio emits two kinds of waves, of each kind one a SIMD: the older half issues
+// independent additions, which could take every slot of the VALU, the younger half
+// dependent ones at a priority. Where the older waves win, the dependent ones take
+// their time after them; where the younger win, in it.
 func (m *micro) setprio() {
-	t := m.matrixOperands(m.accumulators())
 	v := m.zeros(8)
-	other, end := m.Label(), m.Label()
+	younger, end := m.Label(), m.Label()
 	m.Nop(8)
 	m.Barrier()
 	m.SOPC(isa.S_CMP_LT_U32, m.ln.wave, Imm(m.s.Waves/2))
-	m.Branch(isa.S_CBRANCH_SCC0, other)
-	m.SetPrio(m.s.Priority)
-	m.loopOf(func(i int) { t.emit(m, i) })
-	m.Nop(20)
+	m.Branch(isa.S_CBRANCH_SCC0, younger)
+	add := func(i int) {
+		x := v.At(i%8, 1)
+		m.VOP2(isa.V_ADD_F32, x, x, x)
+	}
+	m.loopOf(add)
 	m.Branch(isa.S_BRANCH, end)
-	m.Place(other)
+	m.Place(younger)
+	m.SetPrio(m.s.Priority)
 	m.SMov(m.n, Imm(m.s.Trips))
 	top := m.Label()
 	m.Place(top)
-	for i := range MicroUnroll(m.s.Test) {
-		x := v.At(i%8, 1)
-		m.VOP2(isa.V_ADD_F32, x, x, x)
+	for range MicroUnroll(m.s.Test) {
+		add(0)
 	}
 	m.SOP2(isa.S_SUB_U32, m.n, m.n, Imm(1))
 	m.SOPC(isa.S_CMP_LG_U32, m.n, Imm(0))
@@ -617,9 +651,9 @@ func microOptions() []Option {
 		{"stride", "as degree says", "multiple of 4, up to 512", "lds: bytes from lane to lane"},
 		{"lanes", "0,1", "two lanes", "lds-probe: the lanes that are active"},
 		{"offset", "a row each", "dwords", "lds-probe: from the first lane's address to the second's"},
-		{"dependent", "false", "true, false", "mfma, valu: each takes the result of the one before"},
-		{"fill", "0", "0 to 32", "coissue: vector instructions after each matrix instruction"},
-		{"priority", "0", "0 to 3", "setprio: of the matrix waves"},
+		{"dependent", "false", "true, false", "mfma, valu, lds reads: each takes the result of the one before"},
+		{"fill", "0", "0 to 32", "coissue: vector instructions after each matrix instruction; dependent lds: 1 for one that makes the address"},
+		{"priority", "0", "0 to 3", "setprio: of the younger waves"},
 		{"trips", "4", "", "trips of the loop, 64 operations each (valu: 256)"},
 		{"workgroups", "1; xcd-map 64; launch 1024", "", "workgroups"},
 	}
@@ -630,7 +664,7 @@ func defaultOp(cpu isa.CPU, test string) string {
 	switch test {
 	case MicroLDS, MicroLDSProbe:
 		return "ds_read_b128"
-	case MicroMFMA, MicroCoissue, MicroSetprio:
+	case MicroMFMA, MicroCoissue:
 		if cpu == isa.GFX942 {
 			return "v_mfma_f32_16x16x16_bf16"
 		}

@@ -27,6 +27,7 @@ type cli struct {
 	ISA       isaCmd       `cmd:"" name:"isa" help:"Disassemble, assemble and list instructions." example:"whisker isa disasm kernel.co"`
 	Trace     traceCmd     `cmd:"" help:"Record, replay, inspect and import instruction traces." example:"whisker trace record gemm --size 2048 -o gemm.trace"`
 	Validate  validateCmd  `cmd:"" help:"Hold the simulator against every measured set: errors, worst points, rank correlation." example:"whisker validate --short"`
+	Calibrate calibrateCmd `cmd:"" help:"Fit a machine file to measured microbenchmarks." example:"whisker calibrate mi355x --from results/micro.json --out mine.yaml"`
 	Device    deviceCmd    `cmd:"" help:"Export kernels to a real GPU, run them there, and compare." example:"whisker device export gemm --size 4096 -o gemm-4096"`
 	List      listCmd      `cmd:"" help:"List kernels, machines and the words that flags take." example:"whisker list"`
 	Version   versionCmd   `cmd:"" help:"Print the version." example:"whisker version"`
