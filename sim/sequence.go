@@ -42,14 +42,14 @@ func (o *RunOptions) warm(b *workloads.Built) []xcd.Range {
 }
 
 // touched tells what the end of the earlier launch touched, of a GEMM that is
-// warm. One XCD that stands for a machine of several runs some of its blocks
-// only, which says nothing of the others.
+// warm. Beside one XCD that stands for a machine of several, the others had run
+// too.
 func (o *RunOptions) touched(b *workloads.Built) func(int, uint64, func(xcd.Range)) error {
-	if len(o.warm(b)) == 0 || b.Blocks.RowBytes == 0 || o.parts > 1 {
+	if len(o.warm(b)) == 0 || b.Blocks.RowBytes == 0 {
 		return nil
 	}
 	return func(atOnce int, capacity uint64, yield func(xcd.Range)) error {
-		return b.Blocks.LastTouches(atOnce, capacity, func(t workloads.Touch) {
+		return b.Blocks.LastTouches(atOnce*max(o.parts, 1), capacity, func(t workloads.Touch) {
 			yield(xcd.Range{Base: t.Base, Bytes: t.Bytes, Written: t.Written})
 		})
 	}
