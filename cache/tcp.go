@@ -81,37 +81,51 @@ type TCPStats struct {
 	Latency        Histogram
 }
 
-const (
-	lineInvalid = iota
-	linePending
-	lineValid
-)
-
 const noSlot = 0xffff
 
+// tcpLine is a slot of the cache, in a quarter of the host's cache line: the state
+// of hundreds of caches competes for the host's.
 type tcpLine struct {
-	addr       uint64
-	asked      uint32 // cycle of the request, low bits
-	waiters    int32  // head of waiter list, -1 none
-	next       uint16 // hash chain
-	newer, old uint16 // LRU list of valid lines of the set
-	state      uint8
-	set        uint8
+	low   uint32 // of the line's number
+	asked uint32 // in flight: cycle of the request, low bits
+	// link is, in flight, who waits: noWaiter, an entry in flight, or chain and the
+	// head of a list. Of a valid line it is the LRU list of its set: newer in the
+	// low half, older in the high one.
+	link uint32
+	high uint16 // the rest of the number, and linePending
+	next uint16 // hash chain, or chain of free slots
 }
 
+const (
+	linePending = 1 << 15 // in high: a line in flight
+	noWaiter    = 1<<32 - 1
+	chain       = 1 << 31
+)
+
+func (l *tcpLine) pending() bool { return l.high&linePending != 0 }
+
+func (l *tcpLine) newer() uint16 { return uint16(l.link) }
+func (l *tcpLine) older() uint16 { return uint16(l.link >> 16) }
+
+func (l *tcpLine) setNewer(i uint16) { l.link = l.link&^0xffff | uint32(i) }
+func (l *tcpLine) setOlder(i uint16) { l.link = l.link&0xffff | uint32(i)<<16 }
+
+// number is the line's address over the line size.
+func (l *tcpLine) number() uint64 { return uint64(l.high&^linePending)<<32 | uint64(l.low) }
+
 type tcpWaiter struct {
-	op   int32 // in-flight entry
-	next int32
+	op   uint32 // in-flight entry
+	next uint32 // as tcpLine.link
 }
 
 type flight struct {
+	ready     int64
 	tag       uint32
-	kind      MemKind
 	bytes     int32
 	remaining int32
 	next      int32 // in issue order, or the free list; -1 none
-	looked    bool  // all lines looked up
-	ready     int64
+	kind      MemKind
+	looked    bool // all lines looked up
 }
 
 // TCP is the vector L1 data cache of a CU with the queue in front of it: 64-way
@@ -123,7 +137,7 @@ type TCP struct {
 	l2   L2Port
 	cu   int
 
-	sets, ways int
+	sets       int
 	lineShift  uint
 	lines      []tcpLine
 	buckets    []uint16
@@ -131,7 +145,7 @@ type TCP struct {
 	lruTail    []uint16
 	free       []uint16 // per set: first free slot chain through next
 	waiters    []tcpWaiter
-	freeWaiter int32
+	freeWaiter uint32 // as tcpLine.link
 
 	queue      []MemOp // ring
 	qHead, qN  int
@@ -169,7 +183,7 @@ func NewTCP(s TCPSpec, cu int, l2 L2Port) (*TCP, error) {
 	if sets&(sets-1) != 0 || sets > 256 {
 		return nil, fmt.Errorf("cache: vector L1 has %d sets, want a power of two up to 256", sets)
 	}
-	t := &TCP{spec: s, l2: l2, cu: cu, sets: sets, ways: s.Ways}
+	t := &TCP{spec: s, l2: l2, cu: cu, sets: sets}
 	for 1<<t.lineShift < s.LineBytes {
 		t.lineShift++
 	}
@@ -196,11 +210,11 @@ func (t *TCP) Reset() {
 		t.lruHead[s], t.lruTail[s], t.free[s] = noSlot, noSlot, noSlot
 	}
 	for i := range t.lines {
-		s := i / t.ways
-		t.lines[i] = tcpLine{next: t.free[s], set: uint8(s), waiters: -1}
+		s := t.setOfSlot(uint16(i))
+		t.lines[i] = tcpLine{next: t.free[s], link: noWaiter}
 		t.free[s] = uint16(i)
 	}
-	t.waiters, t.freeWaiter = t.waiters[:0], -1
+	t.waiters, t.freeWaiter = t.waiters[:0], noWaiter
 	t.inflight, t.fHead, t.fTail, t.fFree = t.inflight[:0], -1, -1, -1
 }
 
@@ -223,58 +237,65 @@ func (t *TCP) Push(now int64) {
 	t.Stats.Instructions++
 }
 
-func (t *TCP) setOf(line uint64) int {
-	i := line >> t.lineShift
+// setOf is the set of a line number.
+func (t *TCP) setOf(n uint64) int {
 	if t.spec.SetHash {
-		i ^= i>>3 ^ i>>7 ^ i>>12 ^ i>>19
+		n ^= n>>3 ^ n>>7 ^ n>>12 ^ n>>19
 	}
-	return int(i & uint64(t.sets-1))
+	return int(n & uint64(t.sets-1))
 }
 
-func (t *TCP) bucketOf(line uint64) int {
-	return int((line >> t.lineShift) * 0x9e3779b97f4a7c15 >> 40 & uint64(len(t.buckets)-1))
+func (t *TCP) bucketOf(n uint64) int {
+	return int(n * 0x9e3779b97f4a7c15 >> 40 & uint64(len(t.buckets)-1))
 }
 
-func (t *TCP) find(line uint64) int {
-	for i := t.buckets[t.bucketOf(line)]; i != noSlot; i = t.lines[i].next {
-		if t.lines[i].addr == line {
+// number is a line's number as the slots keep it: 47 bits, an address of 54.
+func (t *TCP) number(line uint64) uint64 { return line >> t.lineShift & (1<<47 - 1) }
+
+func (t *TCP) find(n uint64) int {
+	for i := t.buckets[t.bucketOf(n)]; i != noSlot; i = t.lines[i].next {
+		if l := &t.lines[i]; l.low == uint32(n) && l.high&^linePending == uint16(n>>32) {
 			return int(i)
 		}
 	}
 	return -1
 }
 
+// setOfSlot is the set that a slot belongs to: lines that follow each other are in
+// different sets, and get slots that lie side by side.
+func (t *TCP) setOfSlot(i uint16) int { return int(i) & (t.sets - 1) }
+
 func (t *TCP) lruRemove(i uint16) {
 	l := &t.lines[i]
-	s := l.set
-	if l.old != noSlot {
-		t.lines[l.old].newer = l.newer
+	newer, older := l.newer(), l.older()
+	if older != noSlot {
+		t.lines[older].setNewer(newer)
 	} else {
-		t.lruHead[s] = l.newer
+		t.lruHead[t.setOfSlot(i)] = newer
 	}
-	if l.newer != noSlot {
-		t.lines[l.newer].old = l.old
+	if newer != noSlot {
+		t.lines[newer].setOlder(older)
 	} else {
-		t.lruTail[s] = l.old
+		t.lruTail[t.setOfSlot(i)] = older
 	}
 }
 
 func (t *TCP) lruAppend(i uint16) {
-	l := &t.lines[i]
-	s := l.set
-	l.newer, l.old = noSlot, t.lruTail[s]
-	if l.old != noSlot {
-		t.lines[l.old].newer = i
+	s := t.setOfSlot(i)
+	last := t.lruTail[s]
+	t.lines[i].link = noSlot | uint32(last)<<16
+	if last != noSlot {
+		t.lines[last].setNewer(i)
 	} else {
 		t.lruHead[s] = i
 	}
 	t.lruTail[s] = i
 }
 
-// alloc finds a slot for line in its set: a free one, else the least recently
-// used line that is not in flight, else none.
-func (t *TCP) alloc(line uint64) int {
-	s := t.setOf(line)
+// alloc finds a slot for line number n in its set: a free one, else the least
+// recently used line that is not in flight, else none.
+func (t *TCP) alloc(n uint64) int {
+	s := t.setOf(n)
 	i := t.free[s]
 	if i != noSlot {
 		t.free[s] = t.lines[i].next
@@ -286,16 +307,14 @@ func (t *TCP) alloc(line uint64) int {
 		t.lruRemove(i)
 		t.unhash(i)
 	}
-	l := &t.lines[i]
-	l.addr, l.state, l.waiters = line, linePending, -1
-	b := t.bucketOf(line)
-	l.next = t.buckets[b]
+	b := t.bucketOf(n)
+	t.lines[i] = tcpLine{low: uint32(n), high: uint16(n>>32) | linePending, link: noWaiter, next: t.buckets[b]}
 	t.buckets[b] = i
 	return int(i)
 }
 
 func (t *TCP) unhash(i uint16) {
-	p := &t.buckets[t.bucketOf(t.lines[i].addr)]
+	p := &t.buckets[t.bucketOf(t.lines[i].number())]
 	for *p != i {
 		p = &t.lines[*p].next
 	}
@@ -304,22 +323,60 @@ func (t *TCP) unhash(i uint16) {
 
 func (t *TCP) release(i int) {
 	t.unhash(uint16(i))
-	l := &t.lines[i]
-	l.state = lineInvalid
-	l.next = t.free[l.set]
-	t.free[l.set] = uint16(i)
+	s := t.setOfSlot(uint16(i))
+	t.lines[i].next = t.free[s]
+	t.free[s] = uint16(i)
 }
 
+// addWaiter makes the entry in flight op wait for a line. Only from the second on
+// are waiters kept in a list.
 func (t *TCP) addWaiter(slot int, op int32) {
-	w := t.freeWaiter
-	if w < 0 {
-		w = int32(len(t.waiters))
-		t.waiters = append(t.waiters, tcpWaiter{})
-	} else {
-		t.freeWaiter = t.waiters[w].next
+	l := &t.lines[slot]
+	switch {
+	case l.link == noWaiter:
+		l.link = uint32(op)
+		return
+	case l.link&chain == 0:
+		l.link = t.newWaiter(l.link, noWaiter)
 	}
-	t.waiters[w] = tcpWaiter{op: op, next: t.lines[slot].waiters}
-	t.lines[slot].waiters = w
+	l.link = t.newWaiter(uint32(op), l.link)
+}
+
+func (t *TCP) newWaiter(op, next uint32) uint32 {
+	w := t.freeWaiter
+	if w == noWaiter {
+		t.waiters = append(t.waiters, tcpWaiter{op, next})
+		return chain | uint32(len(t.waiters)-1)
+	}
+	x := &t.waiters[w&^chain]
+	t.freeWaiter = x.next
+	*x = tcpWaiter{op, next}
+	return w
+}
+
+// answer tells all that wait for a slot that its data are there at cycle at.
+func (t *TCP) answer(l *tcpLine, at int64) {
+	w := l.link
+	for ; w != noWaiter && w&chain != 0; w = t.pop(w) {
+		t.inflight[t.waiters[w&^chain].op].arrived(at)
+	}
+	if w != noWaiter {
+		t.inflight[w].arrived(at)
+	}
+}
+
+// pop frees a waiter and returns the next.
+func (t *TCP) pop(w uint32) uint32 {
+	x := &t.waiters[w&^chain]
+	next := x.next
+	x.next, t.freeWaiter = t.freeWaiter, w
+	return next
+}
+
+// arrived notes that one of the entry's lines is there.
+func (f *flight) arrived(at int64) {
+	f.remaining--
+	f.ready = max(f.ready, at)
 }
 
 // lookupQuantum is how many cycles of lookups one Step does: an issue slot.
@@ -400,10 +457,10 @@ func (t *TCP) lookup(now int64, op *MemOp) int64 {
 	if op.Kind.writes() {
 		return t.lookupWrite(now, op, f, fi, line)
 	}
-	if i := t.find(line); i >= 0 {
+	n := t.number(line)
+	if i := t.find(n); i >= 0 {
 		t.Stats.Requests++
-		l := &t.lines[i]
-		if l.state == lineValid {
+		if !t.lines[i].pending() {
 			t.Stats.Hits++
 			f.ready = max(f.ready, t.pipeFree+int64(t.spec.HitLatencyCycles))
 			t.lruRemove(uint16(i))
@@ -416,7 +473,7 @@ func (t *TCP) lookup(now int64, op *MemOp) int64 {
 		t.advance(t.spec.LineCycles)
 		return 0
 	}
-	i := t.alloc(line)
+	i := t.alloc(n)
 	if i < 0 {
 		t.blockedOn, t.blockSince = blockSet, now
 		return Never
@@ -501,19 +558,11 @@ func (t *TCP) LineReturned(now int64, tag uint32) int64 {
 	t.busFree = max(t.busFree, now) + bus
 	at := t.busFree + int64(t.spec.HitLatencyCycles)
 	l := &t.lines[tag]
-	for w := l.waiters; w >= 0; {
-		wt := t.waiters[w]
-		f := &t.inflight[wt.op]
-		f.remaining--
-		f.ready = max(f.ready, at)
-		t.waiters[w].next = t.freeWaiter
-		t.freeWaiter = w
-		w = wt.next
-	}
-	l.waiters, l.state = -1, lineValid
+	t.answer(l, at)
+	lat := uint64(uint32(t.busFree) - l.asked)
+	l.high &^= linePending
 	t.lruAppend(uint16(tag))
 	t.Stats.BytesIn += uint64(t.spec.LineBytes)
-	lat := uint64(uint32(t.busFree) - l.asked)
 	t.Stats.LatencySum += lat
 	t.Stats.Latency.Add(lat)
 	t.drain()

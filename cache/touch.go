@@ -3,8 +3,8 @@ package cache
 // Touch reads the hot state of the TCP once; see cu.CU.Touch.
 func (t *TCP) Touch() uint64 {
 	x := uint64(t.Stats.Latency[0]) + t.Stats.Hits + uint64(t.busFree)
-	for i := 0; i < len(t.lines); i += 2 {
-		x += t.lines[i].addr
+	for i := 0; i < len(t.lines); i += 4 {
+		x += uint64(t.lines[i].low)
 	}
 	for i := 0; i < len(t.buckets); i += 32 {
 		x += uint64(t.buckets[i])
