@@ -78,6 +78,18 @@ type Stats struct {
 	replayed replayed // too
 }
 
+// WaveTime is the wave-cycles of all waves, of those that have not ended as far
+// as they are booked.
+func (s *Stats) WaveTime() (n uint64) {
+	for _, c := range s.Issued {
+		n += c
+	}
+	for _, c := range s.Stalls {
+		n += c
+	}
+	return n
+}
+
 // Merge adds o to s.
 func (s *Stats) Merge(o *Stats) {
 	for i := range o.Inst {

@@ -249,7 +249,7 @@ func (o *LaunchOptions) timed(machine *configs.Resolved, job *workloads.Job, l *
 		if !law.power {
 			return r, p, nil
 		}
-		if settled(law.mhz, next) || try == clockTries {
+		if unguessed.settled(law.mhz, next) || try == clockTries {
 			w := powerReport(&work, m, next)
 			r.Power, r.ClockMHz = &w, next
 			r.PeakTFLOPSAtClock *= next / law.mhz

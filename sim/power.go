@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"math"
 	"sort"
 	"strings"
 
@@ -50,7 +49,7 @@ func energyOf(k *isa.Kernel, res *xcd.GPUResult, m *configs.Machine, mhz float64
 	e.valu = float64(st.IssuedCount[isa.UnitVALU]) * isa.Lanes * p.VALUPJPerLane
 	// A CU without waves is gated, and one that is not full switches less.
 	if full := res.Occupancy.WavesPerSIMD * m.CU.SIMDs; full > 0 {
-		e.cu = float64(st.WaveCycles) / float64(full) * p.CUPJPerCycle
+		e.cu = float64(st.WaveTime()) / float64(full) * p.CUPJPerCycle
 	}
 	e.lds = float64(st.LDSReadBytes+st.LDSWriteBytes+st.LDSFill) * p.LDSPJPerByte
 	mem := &res.Memory
@@ -131,17 +130,14 @@ func (e *energy) clock(p *configs.Power, peakMHz int) float64 {
 }
 
 // Settling the clock: a run at one clock gives the work that gives the next,
-// until two agree within clockTolerance. pilotCycles of the kernel are run
-// first, where it is much longer, so that the first guess is near.
+// until two agree within clockTolerance, or the run's cycles within
+// cycleTolerance as far as is known: see guess.
 const (
 	clockTolerance = 0.01
+	cycleTolerance = 0.005
+	clockFar       = 0.05 // from here on a run is always repeated
 	clockTries     = 4
-	pilotCycles    = 50_000
-	pilotWorth     = 20_000_000 // wave instructions of a launch from which a pilot pays
 )
-
-// settled reports whether a run at mhz gave the clock that it was run at.
-func settled(mhz, next float64) bool { return math.Abs(next-mhz) <= clockTolerance*mhz }
 
 // powerReport fills the report's power section.
 func powerReport(e *energy, m *configs.Machine, mhz float64) report.Power {

@@ -68,16 +68,17 @@ func runJob(o *RunOptions, machine *configs.Resolved, job *workloads.Job) (*repo
 		}
 		return err
 	}
+	first := unguessed
 	mhz, known := o.replay.clock(machine)
 	if known {
 		law.mhz = mhz
 	} else if law.power && o.Mode != "functional" && o.replay.pilots() {
-		next, err := pilot(o, machine, job, law)
-		if err != nil {
+		var err error
+		if first, err = pilots(o, machine, job, law); err != nil {
 			return nil, nil, err
 		}
-		if next != 0 {
-			law.mhz = next
+		if first.mhz != 0 {
+			law.mhz = first.mhz
 			if err := again(); err != nil {
 				return nil, nil, err
 			}
@@ -99,12 +100,12 @@ func runJob(o *RunOptions, machine *configs.Resolved, job *workloads.Job) (*repo
 			return r, job, nil
 		}
 		next := work.clock(&m.Power, m.Clock.PeakMHz)
-		if settled(law.mhz, next) || try == clockTries || known {
+		if first.settled(law.mhz, next) || try == clockTries || known {
 			p := powerReport(&work, m, next)
 			r.Power, r.ClockMHz = &p, next
 			r.PeakTFLOPSAtClock *= next / law.mhz
-			if !settled(law.mhz, next) {
-				r.Notes = append(r.Notes, fmt.Sprintf("the clock has not settled in %d runs: simulated at %.0f MHz, the power budget gives %.0f", clockTries, law.mhz, next))
+			if note := first.note(law.mhz, next); note != "" && !known {
+				r.Notes = append(r.Notes, note)
 			}
 			return r, job, nil
 		}
@@ -113,37 +114,6 @@ func runJob(o *RunOptions, machine *configs.Resolved, job *workloads.Job) (*repo
 			return nil, nil, err
 		}
 	}
-}
-
-// pilot runs the start of a long job's longest kernel for a first guess of the
-// clock; it is 0 when the job is not long.
-func pilot(o *RunOptions, machine *configs.Resolved, job *workloads.Job, law clockLaw) (mhz float64, err error) {
-	m := machine.Machine()
-	var longest *workloads.Built
-	for _, b := range job.Kernels {
-		if longest == nil || expectedInsts(b) > expectedInsts(longest) {
-			longest = b
-		}
-	}
-	if expectedInsts(longest) < pilotWorth {
-		return 0, nil
-	}
-	known, err := o.decide(m, job, longest)
-	if err != nil {
-		return 0, err
-	}
-	opts := xcd.GPUOptions{Decisions: known.d, Threads: o.Threads, ColdLLC: o.cold(), Warm: o.warm(longest), Touched: o.touched(longest), StopAt: pilotCycles}
-	o.replay.attach(&opts, nil, longest)
-	g, err := xcd.NewGPU(m, law.mhz, longest.Launch, opts)
-	if err != nil {
-		return 0, &UsageError{err}
-	}
-	res, err := g.Run(context.Background())
-	if err != nil {
-		return 0, err
-	}
-	e := energyOf(longest.Launch.Kernel, res, m, law.mhz)
-	return e.clock(&m.Power, m.Clock.PeakMHz), nil
 }
 
 // runKernels runs a job's kernels once, at the law's clock.
