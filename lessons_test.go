@@ -41,6 +41,13 @@ func TestLessons(t *testing.T) {
 	}
 }
 
+// TestTraceExample runs the commands of docs/trace-format.md's example.
+func TestTraceExample(t *testing.T) {
+	if n := (document{path: "docs/trace-format.md", dir: t.TempDir()}).check(t); n < 8 {
+		t.Errorf("docs/trace-format.md has %d commands with output, want at least 8", n)
+	}
+}
+
 // program is a command as the test runs it: the folder is not in a module there.
 func program(cmd string) string { return strings.ReplaceAll(cmd, "go run ./own", "own") }
 
