@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"runtime"
 	"strconv"
 	"strings"
@@ -84,7 +85,21 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 		}
 		return fail(stderr, &sim.UsageError{Err: fmt.Errorf("%w (see whisker --help)", err)})
 	}
+	if err := refuseEmpty(ctx); err != nil {
+		return fail(stderr, err)
+	}
 	return fail(stderr, ctx.Run())
+}
+
+// refuseEmpty refuses a flag that is given an empty text, as an unset variable of
+// a shell does: it would count as not given.
+func refuseEmpty(ctx *kong.Context) error {
+	for _, p := range ctx.Path {
+		if f := p.Flag; f != nil && f.Target.Kind() == reflect.String && f.Target.String() == "" {
+			return &sim.UsageError{Err: fmt.Errorf("--%s is empty", f.Name)}
+		}
+	}
+	return nil
 }
 
 // fail prints an error as one sentence and gives its exit code.

@@ -50,7 +50,8 @@ type Stats struct {
 // With Options.Check, an instruction that reads or overwrites a register whose
 // load no s_waitcnt covers is an error wrapping ErrHazard, as is LDS data used
 // across waves without the writer's wait and, after it, a barrier or an atomic
-// on a flag that the user has read.
+// on a flag that the user has read, and the result of a matrix instruction
+// without the wait states that the CPU leaves to software.
 func Run(l *isa.Launch, o Options) (Stats, error) {
 	r, err := newRunner(l, o)
 	if err != nil {
@@ -103,6 +104,7 @@ type wave struct {
 	epoch   int   // barriers passed
 	blocks  []int // x_mma under way, by instruction, oldest first
 	track   tracker
+	matrix  *matrixTrack // nil: the kernel has no matrix instruction of the CPU's own, or nothing is checked
 }
 
 func newRunner(l *isa.Launch, o Options) (*runner, error) {
@@ -124,6 +126,7 @@ func newRunner(l *isa.Launch, o Options) (*runner, error) {
 	r.shadow.init(k.LDSBytes)
 	if o.Check {
 		r.clocks = newClocks(k, r.code)
+		r.trackMatrix()
 	}
 	return r, nil
 }
@@ -141,6 +144,9 @@ func (r *runner) workgroup(id [3]int) error {
 		w.s.LDS, w.s.Mem = r.lds, r.l.Memory
 		w.waiting, w.epoch, w.blocks = false, 0, w.blocks[:0]
 		w.track.reset()
+		if w.matrix != nil {
+			w.matrix.reset()
+		}
 	}
 	r.stats.Workgroups++
 	r.stats.Waves += uint64(len(r.waves))
@@ -183,6 +189,11 @@ func (r *runner) step(i int, w *wave) error {
 		if err := r.checkRegisters(i, w, pc, c); err != nil {
 			return err
 		}
+		if w.matrix != nil {
+			if err := r.checkMatrix(i, w, pc, in, c); err != nil {
+				return err
+			}
+		}
 	}
 	if r.k.StartRegisters != 0 {
 		if err := r.checkHeld(i, w, pc, c); err != nil {
@@ -202,6 +213,9 @@ func (r *runner) step(i int, w *wave) error {
 	r.idle++
 	if r.o.Branch != nil && c.class.Unit == isa.UnitBranch && in.Op != isa.S_BRANCH {
 		r.o.Branch(r.wg, i, pc, w.s.PC != pc+1)
+	}
+	if w.matrix != nil {
+		w.afterMatrix(pc, in, c)
 	}
 	if r.o.Check {
 		if err := r.afterExec(i, w, pc, c); err != nil {
