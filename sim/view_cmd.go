@@ -96,7 +96,11 @@ func to(write func(w io.Writer) error) func(path string) error {
 
 func wrote(notices io.Writer, path string) {
 	if st, err := os.Stat(path); err == nil {
-		fmt.Fprintf(notices, "wrote %s (%.1f MB)\n", path, float64(st.Size())/1e6)
+		size := fmt.Sprintf("%.1f MB", float64(st.Size())/1e6)
+		if st.Size() < 1e5 {
+			size = fmt.Sprintf("%.0f kB", float64(st.Size())/1e3)
+		}
+		fmt.Fprintf(notices, "wrote %s (%s)\n", path, size)
 	}
 }
 

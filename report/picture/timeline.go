@@ -57,7 +57,22 @@ type drawing struct {
 	from, to int64
 	styles   []html.Style
 	used     []bool
+	grouped  bool // a wave of the second group was drawn
 	y        float64
+}
+
+// has reports whether the kernel has an instruction of a class.
+func (d *drawing) has(class string) bool {
+	return slices.ContainsFunc(d.r.Insts, func(in timeline.Inst) bool { return in.Class == class })
+}
+
+// extra is the number of rows below the waves of a SIMD: its matrix pipe's, if
+// the kernel uses it.
+func (d *drawing) extra() int {
+	if d.has("mfma") {
+		return 1
+	}
+	return 0
 }
 
 // Timeline draws the lanes of the recording's first CU over the whole recording;
@@ -71,7 +86,7 @@ func Timeline(w io.Writer, r *timeline.Recording) error {
 	rows := 0
 	for s := range r.SIMDs {
 		if n := d.lanes(s); n > 0 {
-			rows += n + 1
+			rows += n + d.extra()
 		}
 	}
 	title := fmt.Sprintf("%s on %s, CU %s, cycles %d to %d", r.Run.Kernel, r.Run.Arch, d.cu.Name(), d.from, d.to)
@@ -155,13 +170,17 @@ func (d *drawing) simd(simd int) {
 		mid := (d.from + d.to) / 2
 		g := d.group(l, mid)
 		d.rect(6, d.y, 7, rowFull, html.GroupColours[g], "")
-		number := 0
+		d.grouped = d.grouped || g > 0
+		name := "empty"
 		for _, w := range l.Waves {
-			if w.Start <= mid {
-				number = w.Number
+			if w.Start > mid {
+				continue
+			}
+			if name = fmt.Sprintf("wave %d", w.Number); d.r.Run.Launch.WavesPerWorkgroup == 1 {
+				name = fmt.Sprintf("workgroup %d", w.Group)
 			}
 		}
-		d.text(18, d.y+14, "start", "#1b1f27", fmt.Sprintf("SIMD %d  wave %d", simd, number), "")
+		d.text(18, d.y+14, "start", "#1b1f27", fmt.Sprintf("SIMD %d  %s", simd, name), "")
 		d.wave(l)
 		l.EachSegment(d.r.Interval, func(s timeline.Segment) bool {
 			if in := &d.r.Insts[s.Inst]; s.Kind == timeline.Issue && in.Class == "mfma" {
@@ -172,6 +191,10 @@ func (d *drawing) simd(simd int) {
 		d.y += rowStep
 	}
 	if d.lanes(simd) == 0 {
+		return
+	}
+	if d.extra() == 0 {
+		d.y += 5
 		return
 	}
 	busy := int64(0)
@@ -242,6 +265,10 @@ func (d *drawing) style(s timeline.Segment) int {
 }
 
 func (d *drawing) banks() {
+	if !d.has("lds") {
+		d.y += 8
+		return
+	}
 	d.text(18, d.y+14, "start", "#1b1f27", "LDS banks", "")
 	last := -1.0
 	d.cu.EachBankUse(func(u timeline.BankUse) {
@@ -272,8 +299,12 @@ func (d *drawing) legend() {
 		d.text(x+24, d.y+11, "start", "#1b1f27", name, "")
 		x += w
 	}
-	item(html.GroupColours[0], "matrix pipe: wave group 0")
-	item(html.GroupColours[1], "wave group 1")
+	if d.extra() > 0 {
+		item(html.GroupColours[0], "matrix pipe: wave group 0")
+		if d.grouped {
+			item(html.GroupColours[1], "wave group 1")
+		}
+	}
 	for i, st := range d.styles {
 		if d.used[i] {
 			item(d.paint(st), st.Name)
