@@ -130,7 +130,7 @@ func (p *specialist) nextUse(s int) {
 
 // produceBars emits the producers' side of the mbarrier handshake: a stage is
 // filled when it is empty. Without the copy engine a producer arrives once its
-// loads are over, a stage behind the one that it is loading.
+// loads are over.
 func (p *specialist) produceBars() {
 	p.SMov(p.parity, Imm(1)) // the stages are empty at first
 	fill := func(name string, s int) {
@@ -144,26 +144,11 @@ func (p *specialist) produceBars() {
 		p.repeat("p", trips, rest, fill)
 		return
 	}
-	late := func(s, loads int) {
-		p.WaitVM(loads)
-		p.arriveAt(p.fullBar(s))
-	}
-	if p.has(isa.MFMALDSOperands) && p.Stages == 2 {
-		// Consumers empty a stage when the next K tile is there, which with two
-		// stages must not wait for the one after.
-		p.repeat("p", trips, rest, func(name string, s int) {
-			fill(name, s)
-			late(s, 0)
-		})
-		return
-	}
-	p.around("p", trips, rest, func(name string, s int, first bool) {
+	p.repeat("p", trips, rest, func(name string, s int) {
 		fill(name, s)
-		if !first {
-			late(p.stageBefore(s), p.loadsPerStage())
-		}
+		p.WaitVM(0)
+		p.arriveAt(p.fullBar(s))
 	})
-	late((p.Stages+rest-1)%p.Stages, 0)
 }
 
 func (p *specialist) stageBefore(s int) int { return (s + p.Stages - 1) % p.Stages }
@@ -192,9 +177,6 @@ func (p *specialist) around(prefix string, trips, rest int, body func(name strin
 	}
 	return start, end
 }
-
-// loadsPerStage is the direct-to-LDS loads of a producer for a K tile.
-func (p *specialist) loadsPerStage() int { return (p.tm + p.tn) / 32 }
 
 // consumeBars emits the consumers' side of the mbarrier handshake.
 func (p *specialist) consumeBars(trips, rest int) (start, end int) {
