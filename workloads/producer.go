@@ -198,7 +198,7 @@ func (p *specialist) produce() {
 // producers fill tile 1.
 func (p *specialist) firstFill() {
 	skip := p.Label()
-	p.Cluster("first fill", "memory")
+	p.Cluster("consumers fill", "memory")
 	p.SOPC(isa.S_CMP_LT_U32, p.ln.wave, Imm(8))
 	p.Branch(isa.S_CBRANCH_SCC0, skip)
 	keep := p.nextV
