@@ -132,7 +132,7 @@ func (p *plan) formName() string {
 	}
 	if p.Schedule == ProducerConsumer {
 		name = fmt.Sprintf("%s_%s_%dp%dc_%dstage", p.DType, p.Schedule, p.Producers, p.Consumers, p.Stages)
-		if p.Handshake != BarrierHandshake {
+		if p.Handshake != BarrierHandshake && p.Features == 0 {
 			name += "_" + p.Handshake
 		}
 		if p.Features != 0 {
