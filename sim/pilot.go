@@ -106,7 +106,7 @@ func (o *RunOptions) pilot(machine *configs.Machine, b *workloads.Built, d *isa.
 	m.LLC.GBs /= float64(n)
 	m.HBM.GBs /= float64(n)
 	all := b.Launch.NumWorkgroups()
-	opts := xcd.GPUOptions{Decisions: d, ColdLLC: o.cold(), Warm: o.warm(b), Touched: o.touched(b)}
+	opts := xcd.GPUOptions{Decisions: d, ColdLLC: o.cold(), Warm: o.warm(b), Touched: o.touched(b), Present: o.present(machine, b)}
 	o.replay.attach(&opts, nil, b)
 	recorded := opts.Present
 	opts.Present = func(wg int) bool { return xcd.XCDOf(&m, wg, all) == 0 && (recorded == nil || recorded(wg)) }

@@ -167,7 +167,7 @@ func build(o *RunOptions, m *configs.Machine) (*workloads.Job, error) {
 		return nil, err
 	}
 	options := o.kernelOptions()
-	job, err := workloads.Build(o.Kernel, workloads.Request{CPU: cpu, XCDs: m.Chip.XCDs, Seed: o.Seed, LDSBytes: m.LDS.Bytes, Options: options})
+	job, err := workloads.Build(o.Kernel, workloads.Request{CPU: cpu, XCDs: m.Chip.XCDs * max(o.parts, 1), Seed: o.Seed, LDSBytes: m.LDS.Bytes, Options: options})
 	if err != nil {
 		return nil, err
 	}
@@ -245,7 +245,7 @@ func runTiming(o *RunOptions, r *report.Run, machine *configs.Resolved, job *wor
 	defer stop()
 	opts := xcd.GPUOptions{
 		Full: o.Mode == "full", LoopStart: b.LoopStart, LoopEnd: b.LoopEnd,
-		Threads: o.Threads, ColdLLC: o.cold() && seq.gpu == nil, Warm: o.warm(b), Touched: o.touched(b), Monitor: o.Monitor, Progress: o.Progress, Expected: expectedInsts(b),
+		Threads: o.Threads, ColdLLC: o.cold() && seq.gpu == nil, Warm: o.warm(b), Touched: o.touched(b), Monitor: o.Monitor, Progress: o.Progress, Expected: expectedInsts(b), Present: o.present(m, b),
 	}
 	known, err := o.decide(m, job, b)
 	if err != nil {

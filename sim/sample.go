@@ -3,7 +3,9 @@ package sim
 import (
 	"fmt"
 
+	"github.com/whisker-sim/whisker/configs"
 	"github.com/whisker-sim/whisker/report"
+	"github.com/whisker-sim/whisker/workloads"
 	"github.com/whisker-sim/whisker/xcd"
 )
 
@@ -17,11 +19,23 @@ import (
 // whether anything is left out.
 func (o *RunOptions) sampled(g *xcd.GPU, workgroups int) bool {
 	round := g.Capacity()
-	if o.SampleRounds <= 0 || o.SampleRounds*round >= workgroups {
+	if o.SampleRounds <= 0 || o.SampleRounds*round*max(o.parts, 1) >= workgroups {
 		return false
 	}
 	g.StopAfter(o.SampleRounds*round, round)
 	return true
+}
+
+// present chooses the workgroups that the first XCD of a machine of several gets,
+// when it alone is simulated.
+func (o *RunOptions) present(m *configs.Machine, b *workloads.Built) func(wg int) bool {
+	if o.parts <= 1 {
+		return nil
+	}
+	whole := *m
+	whole.Chip.XCDs *= o.parts
+	n := b.Launch.NumWorkgroups()
+	return func(wg int) bool { return xcd.XCDOf(&whole, wg, n) == 0 }
 }
 
 // extrapolate turns a stopped run's report into that of the whole launch: its
