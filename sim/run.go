@@ -260,11 +260,20 @@ func runTiming(o *RunOptions, r *report.Run, machine *configs.Resolved, job *wor
 	if o.Adjust != nil {
 		o.Adjust(&opts, b.Launch, stop)
 	}
+	spread := o.spread(b)
+	if spread != nil {
+		spread.attach(&opts)
+	}
 	g, err := seq.load(b, opts)
 	if err != nil {
 		return &UsageError{err} // it does not fit, or an instruction has no timing class
 	}
-	sampled := o.sampled(g, b.Launch.NumWorkgroups())
+	sampled := false
+	if spread != nil {
+		spread.choose(o.SampleRounds, g.Capacity()*max(o.parts, 1))
+	} else {
+		sampled = o.sampled(g, b.Launch.NumWorkgroups())
+	}
 	if err := o.tracing.begin(o, r, machine, g, &opts, law.mhz, job, b); err != nil {
 		return err
 	}
@@ -282,6 +291,9 @@ func runTiming(o *RunOptions, r *report.Run, machine *configs.Resolved, job *wor
 	collect(r, res, m, b, law, o.PerInstruction || rec != nil)
 	if res.Timing.Stopped {
 		seq.cut()
+	}
+	if spread != nil {
+		spread.extrapolate(r, res, m, o.parts)
 	}
 	if sampled {
 		extrapolate(r, res, b.Launch.NumWorkgroups(), g.Capacity(), o.parts)

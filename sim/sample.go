@@ -11,9 +11,8 @@ import (
 
 // A sampled run simulates the first rounds of workgroups, a round being what
 // the machine holds at once, and takes every further round to last as long as
-// the last one simulated: workgroups of a grid do equal work, or, where a kernel's
-// workgroups differ, differ alike in each batch, which the dispatch order
-// repeats.
+// the last one simulated: workgroups of a grid do equal work. Where they do not, see
+// spread.go.
 
 // sampled sets the launch to stop after o.SampleRounds rounds; it reports
 // whether anything is left out.

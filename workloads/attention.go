@@ -147,6 +147,9 @@ func (a *attention) wrap() error {
 	if s.Rescale {
 		name += "_rescale"
 	}
+	if s.Causal { // KV blocks up to the diagonal
+		b.Work = func(wg int) int { return 4 * (wg/s.Heads%(s.Seq/attnRows) + 1) }
+	}
 	if err := a.launch(name, [3]int{s.Heads, s.Seq / attnRows, s.Batch}, attnWaves, t); err != nil {
 		return err
 	}

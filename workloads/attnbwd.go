@@ -140,12 +140,9 @@ func (m *bwdMain) descriptors() {
 	b.SLoad(ptr.At(16, 2), reg(isa.S(0), 2), 64)
 	m.ln = b.lanes()
 	m.t, m.s = b.VGPR(2), b.SGPR(4)
-	// (Hkv, B, N/256) for as many heads as KV heads, (Hkv, N/256, B) for groups.
-	head, batch := reg(isa.S(2), 1), reg(isa.S(3), 1)
-	m.blk = reg(isa.S(4), 1)
-	if m.group() > 1 {
-		batch, m.blk = m.blk, batch
-	}
+	_, place := m.grid()
+	head, batch := reg(isa.S(2+place[0]), 1), reg(isa.S(2+place[1]), 1)
+	m.blk = reg(isa.S(2+place[2]), 1)
 	base, qBase, kvBase, g := b.SGPR(2), b.SGPR(2), b.SGPR(2), m.group()
 	b.WaitLGKM(0)
 	zero := reg(isa.S(0), 2)
@@ -361,6 +358,26 @@ func (m *bwdMain) streams() {
 	}
 }
 
+// grid is the launch's, and where in it head, batch and block of K and V stand:
+// HipKittens' kernels whose registers the compiler allocates have neighbouring
+// blocks in consecutive workgroups, (N/256, Hkv, B); the pinned ones have the
+// workgroups of a head on one XCD where they can, (Hkv, B, N/256) for as many heads
+// as KV heads and (Hkv, N/256, B) for groups.
+func (s *bwdSpec) grid() (grid, place [3]int) {
+	switch {
+	case s.schedule == PingPong8 || s.registers == Compiler:
+		place = [3]int{1, 2, 0}
+	case s.kvHeads < s.heads:
+		place = [3]int{0, 2, 1}
+	default:
+		place = [3]int{0, 1, 2}
+	}
+	for i, n := range [3]int{s.kvHeads, s.batch, s.blocks()} {
+		grid[place[i]] = n
+	}
+	return grid, place
+}
+
 // finish wraps the code in a launch over mem.
 func (m *bwdMain) finish(mem *isa.Memory, args []uint64) (*Built, error) {
 	m.EndCluster()
@@ -368,10 +385,7 @@ func (m *bwdMain) finish(mem *isa.Memory, args []uint64) (*Built, error) {
 	if m.group() > 1 {
 		name += fmt.Sprintf("_gqa%d", m.group())
 	}
-	grid := [3]int{m.kvHeads, m.batch, m.blocks()}
-	if m.group() > 1 {
-		grid = [3]int{m.kvHeads, m.blocks(), m.batch}
-	}
+	grid, place := m.grid()
 	bt, err := m.launch(name, m.nw, grid, mem, args, ldsRequest950)
 	if err != nil {
 		return nil, err
@@ -383,6 +397,10 @@ func (m *bwdMain) finish(mem *isa.Memory, args []uint64) (*Built, error) {
 	bt.LoopTrips = m.seq/bwdQ*m.group() - 2
 	if m.causal { // the mean over blocks
 		bt.LoopTrips = (m.seq/bwdQ+4)/2*m.group() - 2
+		bt.Work = func(wg int) int {
+			w := [3]int{wg % grid[0], wg / grid[0] % grid[1], wg / (grid[0] * grid[1])}
+			return (m.seq/bwdQ - 4*w[place[2]]) * m.group()
+		}
 	}
 	return bt, nil
 }

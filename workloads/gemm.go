@@ -50,6 +50,10 @@ type Built struct {
 	// Blocks is where a GEMM's blocks lie and their order; zero for other kernels.
 	Blocks Blocks
 
+	// Work is the size of a workgroup's work relative to the others', such as the
+	// blocks of its loop; nil where all do the same.
+	Work func(wg int) int
+
 	// FillInputs writes the seeded N(0,1) inputs to memory. Timing runs leave
 	// memory untouched.
 	FillInputs func()
