@@ -107,6 +107,8 @@ type exporter struct {
 	m    Manifest
 	tool *toolchain
 	plan bytes.Buffer
+
+	firstRegion int // number of the memory's first region in the plan
 }
 
 // Export writes the folder: assembly, code objects, inputs, expected values, the
@@ -350,7 +352,7 @@ func (e *exporter) kernel(b *workloads.Built) error {
 		if at < 0 {
 			return fmt.Errorf("argument %d, %#x, points into no buffer", i, p)
 		}
-		fmt.Fprintf(&e.plan, "pointer %d %d %d\n", 8*i, at, p-l.Memory.Regions()[at].Base)
+		fmt.Fprintf(&e.plan, "pointer %d %d %d\n", 8*i, e.firstRegion+at, p-l.Memory.Regions()[at].Base)
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ func TestScripts(t *testing.T) {
 		}
 		t.Skip("shellcheck is not installed")
 	}
-	if out, err := exec.Command(tool, "template/run.sh", "testdata/fake/cxx", "testdata/fake/host", "testdata/fake/rocprofv3").CombinedOutput(); err != nil {
+	if out, err := exec.Command(tool, "template/run.sh", "template/bench.sh", "testdata/fake/cxx", "testdata/fake/host", "testdata/fake/rocprofv3").CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

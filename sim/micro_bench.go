@@ -14,13 +14,7 @@ import (
 )
 
 // MicroRow is one measurement of the micro suite.
-type MicroRow struct {
-	Name  string  `json:"name"` // stable: what a device's results are matched by
-	Value float64 `json:"value"`
-	Unit  string  `json:"unit"`
-	CPU   string  `json:"cpu"` // gfx950
-	Note  string  `json:"note,omitempty"`
-}
+type MicroRow = workloads.MicroRow
 
 // MicroOptions says where the micro suite runs.
 type MicroOptions struct {
@@ -153,22 +147,8 @@ func (b *microBench) point(p *workloads.MicroPoint) (MicroRow, error) {
 	}
 	ops := float64(p.Many-p.Few) * p.Ops
 	d := float64(cycles[1] - cycles[0])
-	row.Value = MicroOf(p.Value, ops, d, d/b.seq.mhz*1000)
+	row.Value = p.Value.Of(ops, d, d/b.seq.mhz*1000)
 	return row, nil
-}
-
-// MicroOf is the value of a point from what the longer of its kernels has and takes
-// more: operations, cycles, nanoseconds.
-func MicroOf(v workloads.MicroValue, ops, cycles, ns float64) float64 {
-	switch v {
-	case workloads.MicroRate:
-		return ops / cycles
-	case workloads.MicroNS:
-		return ns / ops
-	case workloads.MicroGBs:
-		return ops / ns
-	}
-	return cycles / ops
 }
 
 // regular reads where workgroups ran.

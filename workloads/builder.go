@@ -5,6 +5,7 @@ package workloads
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/whisker-sim/whisker/isa"
 )
@@ -16,11 +17,18 @@ type Val struct {
 	Lit uint32 // value when Reg is isa.Literal
 }
 
+// inlineFloats are the bits that the inline constants from ConstHalf on have in a
+// 32-bit operand. Assemblers choose them for equal integers too.
+var inlineFloats = [...]uint32{0x3f000000, 0xbf000000, 0x3f800000, 0xbf800000, 0x40000000, 0xc0000000, 0x40800000, 0xc0800000}
+
 // Imm is an integer constant: inline where the encoding allows it, else a
 // literal.
 func Imm(v int) Val {
 	if v >= -16 && v <= 64 {
 		return Val{Operand: isa.Operand{Reg: isa.Int(v), N: 1}}
+	}
+	if i := slices.Index(inlineFloats[:], uint32(v)); i >= 0 {
+		return Val{Operand: isa.Operand{Reg: isa.ConstHalf + isa.Reg(i), N: 1}}
 	}
 	return Val{Operand: isa.Operand{Reg: isa.Literal, N: 1}, Lit: uint32(v)}
 }

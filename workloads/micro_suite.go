@@ -20,6 +20,29 @@ const (
 	MicroRegular                   // of the workgroups, the share on the XCD that a round robin gives: one kernel, whose output says it
 )
 
+// Of is the value of a point from what the longer of its kernels has and takes
+// more: operations, cycles, nanoseconds.
+func (v MicroValue) Of(ops, cycles, ns float64) float64 {
+	switch v {
+	case MicroRate:
+		return ops / cycles
+	case MicroNS:
+		return ns / ops
+	case MicroGBs:
+		return ops / ns
+	}
+	return cycles / ops
+}
+
+// MicroRow is one measurement of the micro suite.
+type MicroRow struct {
+	Name  string  `json:"name"` // stable: what a device's results are matched by
+	Value float64 `json:"value"`
+	Unit  string  `json:"unit"`
+	CPU   string  `json:"cpu"` // gfx950
+	Note  string  `json:"note,omitempty"`
+}
+
 // MicroPoint is a row of the micro suite: a kernel of two lengths. The simulator
 // and the device run the same ones; the device's are longer, because its clock
 // resolves less.

@@ -19,6 +19,7 @@ type deviceCmd struct {
 	Run      deviceRunCmd      `cmd:"" help:"Build and run an exported folder on this machine's GPU." example:"whisker device run gemm-4096"`
 	Ingest   deviceIngestCmd   `cmd:"" help:"Read what a profiler wrote: counters, traces, databases." example:"whisker device ingest results"`
 	Compare  deviceCompareCmd  `cmd:"" help:"Hold a simulated run against measured files." example:"whisker device compare run.json gemm-4096/results --tolerance 0.1"`
+	Bench    deviceBenchCmd    `cmd:"" help:"Run the micro suite on this machine's GPU." example:"whisker device bench --arch mi300x -o bench"`
 	Counters deviceCountersCmd `cmd:"" help:"Write a run's counters as rocprofv3 writes them." example:"whisker device counters run.json"`
 }
 

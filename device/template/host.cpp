@@ -3,6 +3,10 @@
 // each launch with events, and prints one JSON object.
 //
 //   ./host [--dir DIR] [--warmup N] [--launches N] [--once] [--no-verify] [--device N]
+//          [--repeat N] [--save DIR]
+//
+// With --repeat each launch runs N times in sequence and is not timed: that is for a
+// profiler. --save writes the buffers that the plan names.
 //
 // Exit code: 0 done, 1 a HIP call failed or the values are wrong, 2 bad usage or
 // a damaged folder, 3 no GPU or not the one that the kernels are for.
@@ -49,7 +53,11 @@ struct Launch {
     std::vector<uint8_t> args;
     std::vector<Pointer> pointers;
     hipFunction_t function = nullptr;
+    bool cold = false; // the last-level cache holds nothing of its buffers
 };
+
+// A buffer that --save writes to a file.
+struct Saved { size_t region; std::string file; };
 
 struct Plan {
     std::string kernel, arch, dtype;
@@ -57,12 +65,13 @@ struct Plan {
     uint64_t rotate = 0; // bytes of inputs to go around in, so that caches start cold
     std::vector<Region> regions;
     std::vector<Launch> launches;
+    std::vector<Saved> saved;
     std::string expected;
 };
 
 struct Options {
-    std::string dir = ".";
-    int warmup = 500, launches = 100, device = 0;
+    std::string dir = ".", save;
+    int warmup = 500, launches = 100, device = 0, repeat = 0;
     bool once = false, verify = true;
 };
 
@@ -149,6 +158,14 @@ Plan readPlan(const std::string &dir) {
             f >> q.at >> q.region >> q.offset;
             if (p.launches.empty() || q.region >= p.regions.size() || q.at + 8 > p.launches.back().args.size()) bad("the pointer fits no launch");
             p.launches.back().pointers.push_back(q);
+        } else if (word == "cold") {
+            if (p.launches.empty()) bad("there is no launch before it");
+            p.launches.back().cold = true;
+        } else if (word == "save") {
+            Saved v{};
+            f >> v.region >> v.file;
+            if (v.region >= p.regions.size() || v.file.find('/') != std::string::npos) bad("there is no such region, or the file is not in one folder");
+            p.saved.push_back(v);
         } else if (word == "end") complete = true;
         else bad("unknown word " + quoted(word));
         if (f.fail()) bad("a field is missing or is no number");
@@ -287,6 +304,33 @@ void runAll(const Plan &p, const Buffers &buffers) {
     for (const Launch &l : p.launches) run(l, buffers);
 }
 
+// What is written to empty the last-level cache.
+const size_t flushBytes = size_t(1) << 30;
+
+// Runs every launch so many times in sequence, for a profiler to look at.
+void repeat(const Plan &p, const Buffers &buffers, int times) {
+    void *flush = nullptr;
+    for (const Launch &l : p.launches)
+        if (l.cold && !flush) check(hipMalloc(&flush, flushBytes), "hipMalloc of the buffer that empties caches");
+    for (const Launch &l : p.launches) {
+        for (int i = 0; i < times; i++) {
+            if (l.cold) check(hipMemset(flush, i, flushBytes), "hipMemset that empties caches");
+            run(l, buffers);
+        }
+        check(hipDeviceSynchronize(), l.symbol);
+    }
+    if (flush) check(hipFree(flush), "hipFree");
+}
+
+void save(const Plan &p, const Buffers &buffers, const std::string &dir) {
+    for (const Saved &s : p.saved) {
+        std::vector<char> data(p.regions[s.region].bytes);
+        check(hipMemcpy(data.data(), buffers[s.region], data.size(), hipMemcpyDeviceToHost), "hipMemcpy of " + s.file);
+        std::ofstream out(dir + "/" + s.file, std::ios::binary);
+        if (!out.write(data.data(), std::streamsize(data.size())) || !out.flush()) throw Failure(1, "cannot write " + dir + "/" + s.file);
+    }
+}
+
 // Times each launch of launches [from, to) with an event on either side, as the
 // published measurements do. The others run untimed.
 std::vector<double> timed(const Plan &p, const std::vector<Buffers> &sets, const Options &o, size_t from, size_t to) {
@@ -348,9 +392,11 @@ Options parse(int argc, char **argv) {
         else if (a == "--warmup") { o.warmup = number("--warmup", next, 0); i++; }
         else if (a == "--launches") { o.launches = number("--launches", next, 1); i++; }
         else if (a == "--device") { o.device = number("--device", next, 0); i++; }
+        else if (a == "--repeat") { o.repeat = number("--repeat", next, 1); i++; }
+        else if (a == "--save") { if (!next) throw Failure(2, "--save takes a folder"); o.save = next; i++; }
         else if (a == "--once") o.once = true;
         else if (a == "--no-verify") o.verify = false;
-        else throw Failure(2, "unknown argument " + a + "; there are --dir, --warmup, --launches, --device, --once and --no-verify");
+        else throw Failure(2, "unknown argument " + a + "; there are --dir, --warmup, --launches, --device, --repeat, --save, --once and --no-verify");
     }
     return o;
 }
@@ -379,7 +425,9 @@ int work(const Options &o) {
         else out << v.worst;
         out << ",\"limit\":" << p.limit << ",\"passed\":" << (wrong ? "false" : "true") << "}";
     }
-    if (!o.once) {
+    if (o.repeat > 0) repeat(p, sets[0], o.repeat);
+    if (!o.save.empty()) save(p, sets[0], o.save);
+    if (!o.once && o.repeat == 0) {
         const std::vector<double> us = timed(p, sets, o, 0, p.launches.size());
         out << ",\"protocol\":{\"warmup\":" << o.warmup << ",\"launches\":" << o.launches << ",\"input_sets\":" << copies << "}";
         out << ",\"time\":{" << stats(us) << "}";
