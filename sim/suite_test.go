@@ -34,9 +34,9 @@ func passed(t *testing.T, name, mode string, atLeast int) {
 func TestSuiteTriton(t *testing.T) { passed(t, "triton", "functional", 10) }
 
 func TestSuiteClang(t *testing.T) {
-	kernels := 8
+	kernels := 10
 	if _, err := exec.LookPath("clang-22"); err == nil || os.Getenv("REQUIRE_LLVM") == "1" {
-		kernels = 16 // the recompiled ones too
+		kernels = 20 // the recompiled ones too
 	}
 	passed(t, "clang", "full", kernels)
 }

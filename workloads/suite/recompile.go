@@ -22,6 +22,8 @@ var recipes = []recipe{
 	{"gemm.gfx942.co", "gemm.hip", "gfx942", nil},
 	{"gemm.gfx950.co", "gemm.hip", "gfx950", nil},
 	{"gemm_agpr.gfx942.co", "gemm_agpr.hip", "gfx942", nil},
+	{"indexed.gfx942.co", "indexed.hip", "gfx942", nil},
+	{"indexed.gfx950.co", "indexed.hip", "gfx950", nil},
 	{"ldsdma.gfx942.co", "ldsdma.hip", "gfx942", []string{"-DDMA=4"}},
 	{"ldsdma.gfx950.co", "ldsdma.hip", "gfx950", []string{"-DDMA=16"}},
 	{"vadd.gfx942.co", "vadd2.cl", "gfx942", nil},
