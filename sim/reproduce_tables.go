@@ -55,9 +55,10 @@ func table2() ([]tableRow, error) {
 	}{
 		{"4P/8C", "128x256x64", "4P/8C 128x256, 3 stages", "", with(pc, "tile", "128x256", "consumers", "8", "stages", "3")},
 		{"", "", "4P/8C 128x256, 2 stages", "other form", with(pc, "tile", "128x256", "consumers", "8", "stages", "2")},
-		{"4P/12C", "192x256x64", "4P/12C 192x256, LDS atomics", ragged, with(pc, "tile", "192x256", "consumers", "12", "handshake", "lds-atomic")},
+		{"4P/12C", "192x256x64", "4P/12C 192x256, LDS atomics", ragged + "; publishes with four loads of a wave under way, as the original", with(pc, "tile", "192x256", "consumers", "12", "handshake", "lds-atomic", "variant", "v1")},
+		{"", "", "4P/12C 192x256, LDS atomics, v2", "other form, which publishes complete tiles; " + ragged, with(pc, "tile", "192x256", "consumers", "12", "handshake", "lds-atomic", "variant", "v2")},
 		{"", "", "4P/12C 192x256, barrier", "other form; " + ragged, with(pc, "tile", "192x256", "consumers", "12", "handshake", "barrier")},
-		{"", "", "4P/12C 192x256, LDS atomics, M 7680", "other form; " + even, with(pc, "tile", "192x256", "consumers", "12", "handshake", "lds-atomic", "m", "7680")},
+		{"", "", "4P/12C 192x256, LDS atomics, M 7680", "other form; " + even, with(pc, "tile", "192x256", "consumers", "12", "handshake", "lds-atomic", "variant", "v1", "m", "7680")},
 		{"0P/8C", "192x256x64", "0P/8C 192x256, v2", ragged, with(gemm, "tile", "192x256", "variant", "v2")},
 		{"", "", "0P/8C 192x256, v1", "other form; " + ragged, with(gemm, "tile", "192x256", "variant", "v1")},
 		{"", "", "0P/8C 192x256, v2, M 7680", "other form; " + even, with(gemm, "tile", "192x256", "variant", "v2", "m", "7680")},
