@@ -61,7 +61,7 @@ func (c *validateCmd) Run(w io.Writer) error {
 		}
 	}
 	if n := len(v.Regressions); n > 0 {
-		return fmt.Errorf("%d points are worse than %s says, the first: %s", n, c.FailIfWorse, v.Regressions[0])
+		return fmt.Errorf("%d points are worse than %s says, the first: %s (a change that means to move them stores new ones with --out)", n, c.FailIfWorse, v.Regressions[0])
 	}
 	return nil
 }
