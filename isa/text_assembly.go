@@ -18,7 +18,7 @@ func Assembly(k *Kernel) (string, error) {
 		l := lookup(k.CPU, in.Op)
 		if l == nil {
 			if in.Op.IsExtension() {
-				return "", fmt.Errorf("kernel %s cannot be exported: %w", k.Name, errExtension(in.Op))
+				return "", fmt.Errorf("it cannot be exported: %w", errExtension(in.Op))
 			}
 			return "", fmt.Errorf("isa: kernel %s, instruction %d: %v is not on %v", k.Name, i, in.Op, k.CPU)
 		}

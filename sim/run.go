@@ -167,7 +167,7 @@ func build(o *RunOptions, m *configs.Machine) (*workloads.Job, error) {
 		return nil, err
 	}
 	options := o.kernelOptions()
-	job, err := workloads.Build(o.Kernel, workloads.Request{CPU: cpu, XCDs: m.Chip.XCDs * max(o.parts, 1), Seed: o.Seed, LDSBytes: m.LDS.Bytes, Options: options})
+	job, err := workloads.Build(o.Kernel, workloads.Request{CPU: cpu, XCDs: m.Chip.XCDs * max(o.parts, 1), Seed: o.Seed, LDSBytes: m.LDS.Bytes, Registers: m.CU.VGPRsPerSIMD, Options: options})
 	if err != nil {
 		return nil, err
 	}

@@ -46,6 +46,12 @@ func (s *Spec) largeTile() bool {
 	return s.has(isa.DynamicRegisters|isa.MFMALDSOperands) && s.Consumers == 8
 }
 
+// largeShare reports whether an equal share of a bigger register file is enough
+// for a consumer of twice the rows.
+func (s *Spec) largeShare() bool {
+	return s.Schedule == ProducerConsumer && s.Consumers == 8 && s.registersPerWave(s.Producers+s.Consumers) >= pcRegisters(2*pcRows)
+}
+
 // chooseFeatures settles what follows from the features that a kernel uses.
 func (p *plan) chooseFeatures() error {
 	if p.Features == 0 {
@@ -75,7 +81,7 @@ func (p *plan) room() int { return max(p.LDSRoom, ldsBytes(p.cpu)) }
 // consumerRows is the rows of C of a consumer.
 func (p *plan) consumerRows() int {
 	var rows, cols int
-	if n, _ := fmt.Sscanf(p.Tile, "%dx%d", &rows, &cols); n == 2 && cols == 256 && rows == p.Consumers/4*2*pcRows && p.largeTile() {
+	if n, _ := fmt.Sscanf(p.Tile, "%dx%d", &rows, &cols); n == 2 && cols == 256 && rows == p.Consumers/4*2*pcRows && (p.largeTile() || p.largeShare()) {
 		return 2 * pcRows
 	}
 	if p.Tile == "" && p.largeTile() {
@@ -271,7 +277,7 @@ func (p *specialist) settleRegisters(producer, consumer, produced, consumed int)
 	produced, consumed = roundUp(max(produced, 1), regGranule), roundUp(consumed, regGranule)
 	p.insts[producer].Offset, p.insts[consumer].Offset = int32(produced), int32(consumed)
 	k := p.built.Launch.Kernel
-	k.StartRegisters = min(registersPerWave(p.Producers+p.Consumers), consumed)
+	k.StartRegisters = min(p.registersPerWave(p.Producers+p.Consumers), consumed)
 	k.WaveRegisters = make([]int, p.Producers+p.Consumers)
 	for i := range k.WaveRegisters {
 		k.WaveRegisters[i] = consumed
@@ -288,8 +294,8 @@ func (g *gemm) dynamicBudget() error {
 		sum[i%simds] += n
 	}
 	for _, n := range sum {
-		if n > simdRegs {
-			return fmt.Errorf("gemm: the %s tile of schedule %s needs %d registers of a SIMD for its producers and consumers together, and there are %d", g.Tile, g.Schedule, n, simdRegs)
+		if n > g.registers() {
+			return fmt.Errorf("gemm: the %s tile of schedule %s needs %d registers of a SIMD for its producers and consumers together, and there are %d", g.Tile, g.Schedule, n, g.registers())
 		}
 	}
 	return nil

@@ -72,7 +72,11 @@ func TestFeaturesMakeRoom(t *testing.T) {
 	if _, err := GEMM(isa.GFX950, s); err == nil || !strings.Contains(err.Error(), "needs at least") {
 		t.Errorf("without features: error %v, want one that counts registers", err)
 	}
-	s.Features = isa.MFMALDSOperands
+	s.Registers = 1024
+	if k := build(t, isa.GFX950, s).Launch.Kernel; k.VGPRs <= 168 || k.VGPRs > 256 {
+		t.Errorf("1024 registers a SIMD: %d registers a wave", k.VGPRs)
+	}
+	s.Registers, s.Features = 0, isa.MFMALDSOperands
 	lean := build(t, isa.GFX950, s).Launch.Kernel
 	if lean.VGPRs > 168 || lean.StartRegisters != 0 {
 		t.Errorf("operands from LDS: %d registers a wave, start %d; an equal share of a SIMD's 512 is 168", lean.VGPRs, lean.StartRegisters)

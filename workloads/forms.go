@@ -252,8 +252,11 @@ func tilesOf(cpu isa.CPU, schedule, mfma string, consumers int) []string {
 // chooseTile settles the tile, and the version of a tile that has two.
 func (p *plan) chooseTile() error {
 	tiles := tilesOf(p.cpu, p.Schedule, p.MFMA, p.Consumers)
-	if p.largeTile() {
+	switch {
+	case p.largeTile():
 		tiles = append([]string{"256x256"}, tiles...)
+	case p.largeShare():
+		tiles = append(tiles, "256x256")
 	}
 	if p.low != nil {
 		tiles = p.lowTiles()
@@ -302,10 +305,10 @@ func (p *plan) noTile(tiles []string) error {
 	fmt.Sscanf(p.Tile, "%dx%d", &tm, &tn)
 	switch {
 	case p.Schedule == ProducerConsumer && tn == 256 && tm > p.Consumers/4*pcRows && tm <= 256 && tm%(p.Consumers/4*16) == 0:
-		need, most := pcRegisters(tm/(p.Consumers/4)), registersPerWave(p.Producers+p.Consumers)
+		need, most := pcRegisters(tm/(p.Consumers/4)), p.registersPerWave(p.Producers+p.Consumers)
 		if need > most {
-			return fmt.Errorf("gemm: tile %s with %d consumers needs at least %d registers a wave, and %d waves leave %d of the 512 of a SIMD to each; --tile %s fits",
-				p.Tile, p.Consumers, need, p.Producers+p.Consumers, most, has)
+			return fmt.Errorf("gemm: tile %s with %d consumers needs at least %d registers a wave, and %d waves leave %d of the %d of a SIMD to each; --tile %s fits",
+				p.Tile, p.Consumers, need, p.Producers+p.Consumers, most, p.registers(), has)
 		}
 	case p.cpu == isa.GFX942 && p.Tile == "192x256":
 		used := 4 * (192 + 256) * 64
@@ -315,11 +318,14 @@ func (p *plan) noTile(tiles []string) error {
 	return fmt.Errorf("gemm: schedule %s on %s with MFMA %s has no tile %q; it has %s", p.Schedule, p.cpu, p.MFMA, p.Tile, has)
 }
 
+// registers is what a SIMD has: the machine's where that is more than the CPU's.
+func (s *Spec) registers() int { return max(s.Registers, simdRegs) }
+
 // registersPerWave is how many registers each of a workgroup's waves can have
 // when the workgroup fills a CU.
-func registersPerWave(waves int) int {
+func (s *Spec) registersPerWave(waves int) int {
 	perSIMD := (waves + simds - 1) / simds
-	return simdRegs / perSIMD / regGranule * regGranule
+	return s.registers() / perSIMD / regGranule * regGranule
 }
 
 // budget refuses a kernel that a CU cannot hold.
@@ -330,9 +336,9 @@ func (g *gemm) budget(ldsBytesUsed int) error {
 		if err := g.dynamicBudget(); err != nil {
 			return err
 		}
-	} else if most := registersPerWave(waves); need > most {
+	} else if most := p.registersPerWave(waves); need > most {
 		return fmt.Errorf("gemm: the %s tile of schedule %s needs %d registers a wave, %d more than the %d that %d waves of a workgroup leave to each on a SIMD of %d",
-			p.Tile, p.Schedule, need, need-most, most, waves, simdRegs)
+			p.Tile, p.Schedule, need, need-most, most, waves, p.registers())
 	}
 	if most := p.room(); ldsBytesUsed > most {
 		return fmt.Errorf("gemm: the %s tile of schedule %s uses %d bytes of LDS, %d more than the %d of %s", p.Tile, p.Schedule, ldsBytesUsed, ldsBytesUsed-most, most, p.cpu)

@@ -199,7 +199,7 @@ func TestFormRefusals(t *testing.T) {
 			t.Errorf("%s %+v: error %v, want one with %q", c.cpu, c.s, err, c.want)
 		}
 	}
-	if got := registersPerWave(16); got != 128 {
+	if got := (&Spec{}).registersPerWave(16); got != 128 {
 		t.Errorf("16 waves leave %d registers each, want 128", got)
 	}
 	// A kernel that outgrew its share is refused where it is built.

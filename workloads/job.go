@@ -43,11 +43,12 @@ type Setting struct{ Name, Value string }
 // Request asks for a job. Options are by name, as on the command line; what is
 // absent takes its default.
 type Request struct {
-	CPU      isa.CPU
-	XCDs     int
-	Seed     uint64
-	LDSBytes int // LDS of a CU, 0 when any amount will do
-	Options  map[string]string
+	CPU       isa.CPU
+	XCDs      int
+	Seed      uint64
+	LDSBytes  int // LDS of a CU, 0 when any amount will do
+	Registers int // vector registers of a SIMD, 0 for the CPU's own
+	Options   map[string]string
 }
 
 // Definition is a kernel that can be run by name, without any option.
@@ -241,7 +242,7 @@ func buildGEMM(r Request) (*Job, error) {
 	if s.Features, err = ParseFeatures(r.Options["features"]); err != nil {
 		return nil, err
 	}
-	s.LDSRoom = r.LDSBytes
+	s.LDSRoom, s.Registers = r.LDSBytes, r.Registers
 	b, err := GEMM(r.CPU, s)
 	if err != nil {
 		return nil, err

@@ -34,6 +34,8 @@ type Spec struct {
 	Features isa.Features // what-ifs that the producer-consumer schedule uses
 	LDSRoom  int          // LDS of the CU where it is more than the CPU's own
 
+	Registers int // vector registers of a SIMD where they are more than the CPU's own
+
 	// Break builds a kernel that is wrong or slow on purpose, to show and to test
 	// what it costs and what finds it: "wait:N" leaves out the N-th s_waitcnt
 	// (from 0), "swizzle" reads LDS without the swizzle, "stagger" leaves out the
