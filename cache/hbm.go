@@ -13,6 +13,10 @@ type HBMConfig struct {
 	RowBytes        int
 	RefreshInterval int64 // cycles between refreshes of a bank; 0: none
 	RefreshCycles   int64 // what is refreshed is closed for this long
+	// WriteQueue is how many writes a channel gathers before it turns its bus; 0
+	// sends each as it comes. The bus stands still for the cycles when it turns.
+	WriteQueue                           int
+	ReadToWriteCycles, WriteToReadCycles int64
 	// RefreshBanks refreshes one bank of a channel after the other instead of all
 	// at once.
 	RefreshBanks bool
@@ -43,8 +47,14 @@ type hbm struct {
 }
 
 type hbmChannel struct {
-	bus    Server
-	offset int64 // refreshes of the channels are spread over the interval
+	bus      Server
+	offset   int64       // refreshes of the channels are spread over the interval
+	writes   requestList // gathered
+	held     requestList // reads that came while writes are sent
+	gathered int
+	sending  int  // writes that left the queue and are not on the bus
+	reads    int  // at the banks and not on the bus
+	writing  bool // the bus's last direction
 }
 
 type hbmBank struct {
@@ -73,6 +83,8 @@ func newHBM(cfg HBMConfig, lineBytes int, w *wheel) (*hbm, error) {
 		return nil, fmt.Errorf("HBM: %d channels of %d banks; at least 1 of each is needed", cfg.Channels, cfg.BanksPerChannel)
 	case rowLines < 1 || rowLines&(rowLines-1) != 0:
 		return nil, fmt.Errorf("HBM: a row of %d bytes is not a power of two of lines of %d bytes", cfg.RowBytes, lineBytes)
+	case cfg.WriteQueue < 0 || cfg.ReadToWriteCycles < 0 || cfg.WriteToReadCycles < 0:
+		return nil, fmt.Errorf("HBM: a write queue of %d, %d and %d cycles to turn the bus; none may be negative", cfg.WriteQueue, cfg.ReadToWriteCycles, cfg.WriteToReadCycles)
 	case cfg.RefreshInterval > 0 && cfg.RefreshCycles >= cfg.RefreshInterval:
 		return nil, fmt.Errorf("HBM: a refresh of %d cycles every %d leaves no time", cfg.RefreshCycles, cfg.RefreshInterval)
 	}
@@ -112,6 +124,11 @@ func (h *hbm) request(now int64, channel int, line uint64, id uint32, bytes int,
 		h.stats.Reads++
 		h.stats.ReadBytes += uint64(bytes)
 	}
+	h.arrive(now, &h.channels[channel], r)
+}
+
+// toBank opens a request's row, or queues it at its bank.
+func (h *hbm) toBank(now int64, r int32) {
 	b := &h.banks[h.requests[r-1].bank]
 	if b.opening || b.head != 0 || b.free > now {
 		if b.tail != 0 {
@@ -203,6 +220,8 @@ func (h *hbm) access(now int64, r int32) {
 	q := &h.requests[r-1]
 	b := &h.banks[q.bank]
 	ch := &h.channels[int(q.bank)/h.cfg.BanksPerChannel]
+	write := q.write
+	h.onBus(ch, write)
 	start := ch.bus.Claim(now, int(q.bytes))
 	b.opening = false
 	b.free = start + h.burst
@@ -212,8 +231,9 @@ func (h *hbm) access(now int64, r int32) {
 	if b.head != 0 {
 		h.wakeBank(b, q.bank)
 	}
-	if q.write {
+	if write {
 		h.release(r)
+		h.through(now, ch, true)
 		return
 	}
 	data := start + h.cfg.LatencyCycles
@@ -221,6 +241,7 @@ func (h *hbm) access(now int64, r int32) {
 	h.stats.Latency.Add(uint64(data - q.arrived))
 	h.wheel.push(event{at: data, id: q.id, kind: llcData})
 	h.release(r)
+	h.through(now, ch, false)
 }
 
 // bankFree gives the bank's next request its turn.

@@ -37,6 +37,9 @@ func (s *Server) Claim(now int64, bytes int) int64 {
 	return (start + 1<<serverFraction - 1) >> serverFraction
 }
 
+// Pause keeps the server idle for so many cycles after its last transfer.
+func (s *Server) Pause(cycles int64) { s.free += cycles << serverFraction }
+
 // Start returns the cycle at which a transfer entered now would begin.
 func (s *Server) Start(now int64) int64 {
 	return max(now, (s.free+1<<serverFraction-1)>>serverFraction)

@@ -113,6 +113,7 @@ type HBMStats struct {
 	Reads, Writes         uint64
 	ReadBytes, WriteBytes uint64
 	RowHits, RowMisses    uint64
+	Turnarounds           uint64 // changes of direction of the buses
 	QueueCycles           uint64 // waiting for bank or bus, summed over requests
 	LatencyCycles         uint64 // request to data, summed over reads
 	BusyCycles            float64

@@ -14,6 +14,10 @@ type TCCConfig struct {
 	SetHash, ChannelHash                  bool
 	Replacement                           Replacement
 	Seed                                  uint64 // of the Random policy
+	// TLB holds translations of the lines that are asked of memory; a missing one
+	// takes TLBMissCycles more.
+	TLB           TLBConfig
+	TLBMissCycles int64
 }
 
 // TCCClient is what an L2 talks to: the CUs above it and the fabric below.
@@ -56,6 +60,7 @@ type TCC struct {
 	waiters  []waiter
 	freeWait int32
 	stats    LevelStats
+	tlb      *TLB
 
 	hit, ack, lookup, answer int64 // cycles: hit latency is lookup + answer
 	readCost                 int64
@@ -126,7 +131,12 @@ func NewTCC(cfg TCCConfig, client TCCClient) (*TCC, error) {
 	if cfg.MSHRsPerChannel >= lineMSHRLimit {
 		return nil, fmt.Errorf("L2: %d MSHRs per channel; fewer than %d are possible", cfg.MSHRsPerChannel, lineMSHRLimit)
 	}
+	tlb, err := NewTLB(cfg.TLB)
+	if err != nil {
+		return nil, fmt.Errorf("L2: %w", err)
+	}
 	t := &TCC{
+		tlb: tlb,
 		cfg: cfg, client: client, amap: amap, sets: sets,
 		tags:     newTags(sets*cfg.Channels, cfg.Ways, cfg.Replacement, cfg.Seed),
 		channels: make([]tccChannel, cfg.Channels),
@@ -157,7 +167,13 @@ func NewTCC(cfg TCCConfig, client TCCClient) (*TCC, error) {
 func (t *TCC) Stats() *LevelStats { return &t.stats }
 
 // ResetStats clears the counts.
-func (t *TCC) ResetStats() { t.stats = LevelStats{} }
+func (t *TCC) ResetStats() {
+	t.stats = LevelStats{}
+	t.tlb.ResetStats()
+}
+
+// TLB is the XCD's.
+func (t *TCC) TLB() *TLB { return t.tlb }
 
 // Next returns the cycle of the next event inside, or Never.
 func (t *TCC) Next() int64 { return min(t.wheel.nextAt(), t.fills.nextAt()) }
@@ -316,7 +332,11 @@ func (t *TCC) read(ch *tccChannel, row, way int, tag uint32, r *tccRequest, star
 	*m = mshr{set: int32(row), way: int32(way)}
 	set.fetch(way, n%t.cfg.MSHRsPerChannel, m)
 	t.wait(n, r, start)
-	t.wheel.push(event{at: start + t.lookup, addr: r.line, id: uint32(n), kind: tccFetch})
+	at := start + t.lookup
+	if !t.tlb.Lookup(r.line) {
+		at += t.cfg.TLBMissCycles
+	}
+	t.wheel.push(event{at: at, addr: r.line, id: uint32(n), kind: tccFetch})
 	return true
 }
 

@@ -29,7 +29,7 @@ var (
 func leafTable() []leafSpec {
 	groups := [][]leafSpec{
 		chipLeaves(), clockLeaves(), powerLeaves(), cuLeaves(), aluLeaves(), fetchLeaves(), ldsLeaves(),
-		tcpLeaves(), l2Leaves(), fabricLeaves(), llcLeaves(), hbmLeaves(), dispatchLeaves(), featureLeaves(),
+		tcpLeaves(), l2Leaves(), tlbLeaves(), fabricLeaves(), llcLeaves(), hbmLeaves(), dispatchLeaves(), featureLeaves(),
 	}
 	var all []leafSpec
 	for _, g := range groups {

@@ -246,6 +246,19 @@ func l2Leaves() []leafSpec {
 	}
 }
 
+func tlbLeaves() []leafSpec {
+	return []leafSpec{
+		leaf("tlb.entries", "", from(0, 1<<24), "translations that an XCD keeps; 0: all",
+			func(m *Machine) any { return &m.TLB.Entries }),
+		leaf("tlb.ways", "", from(1, 4096), "associativity",
+			func(m *Machine) any { return &m.TLB.Ways }),
+		leaf("tlb.page_bytes", "B", pow2(4*kib, gib), "memory that an entry covers",
+			func(m *Machine) any { return &m.TLB.PageBytes }),
+		leaf("tlb.miss_ns", "ns", nanos, "added to an L2 miss whose translation is not at hand",
+			func(m *Machine) any { return &m.TLB.MissNS }),
+	}
+}
+
 func fabricLeaves() []leafSpec {
 	return []leafSpec{
 		leaf("fabric.latency_ns", "ns", nanos, "XCD to IOD, one way",
@@ -308,6 +321,12 @@ func hbmLeaves() []leafSpec {
 			func(m *Machine) any { return &m.HBM.RowBytes }),
 		leaf("hbm.row_miss_ns", "ns", nanos, "added for precharge and activate",
 			func(m *Machine) any { return &m.HBM.RowMissNS }),
+		leaf("hbm.write_queue", "", from(0, 4096), "writes that a channel gathers before it turns its bus; 0: none, each is sent as it comes",
+			func(m *Machine) any { return &m.HBM.WriteQueue }),
+		leaf("hbm.read_to_write_ns", "ns", nanos, "the bus stands still between the data of a read and of a write",
+			func(m *Machine) any { return &m.HBM.ReadToWriteNS }),
+		leaf("hbm.write_to_read_ns", "ns", nanos, "the bus stands still between the data of a write and of a read",
+			func(m *Machine) any { return &m.HBM.WriteToReadNS }),
 		leaf("hbm.refresh_interval_ns", "ns", from(1, 1e9), "between refreshes of a bank, or of a channel",
 			func(m *Machine) any { return &m.HBM.RefreshIntervalNS }),
 		leaf("hbm.refresh_ns", "ns", nanos, "a refresh blocks its bank or channel for this long; 0 switches refresh off",

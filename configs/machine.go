@@ -19,6 +19,7 @@ type Machine struct {
 	LDS      LDS
 	TCP      TCP
 	L2       L2
+	TLB      TLB
 	Fabric   Fabric
 	LLC      LLC
 	HBM      HBM
@@ -146,6 +147,12 @@ type L2 struct {
 	RandomSeed                            int // of random replacement
 }
 
+// TLB is the translation cache of an XCD.
+type TLB struct {
+	Entries, Ways, PageBytes int
+	MissNS                   float64
+}
+
 // Fabric is the link from an XCD to the IOD.
 type Fabric struct {
 	LatencyNS    float64 // one way
@@ -175,6 +182,8 @@ type HBM struct {
 	BanksPerChannel              int
 	RowBytes                     int
 	RowMissNS                    float64 // added for precharge and activate
+	WriteQueue                   int     // writes that a channel gathers before it turns its bus
+	ReadToWriteNS, WriteToReadNS float64 // the bus stands still
 	RefreshIntervalNS, RefreshNS float64
 	RefreshScope                 string // bank | channel: what a refresh closes
 }

@@ -136,6 +136,8 @@ func checkCaches(m *Machine) string {
 func checkMemory(m *Machine) string {
 	h := m.HBM
 	switch {
+	case m.TLB.Entries%m.TLB.Ways != 0 || m.TLB.Entries > 0 && !isPow2(m.TLB.Entries/m.TLB.Ways):
+		return fmt.Sprintf("tlb.entries %d in tlb.ways %d ways are not a power of two of sets", m.TLB.Entries, m.TLB.Ways)
 	case h.RowBytes < m.LLC.LineBytes:
 		return fmt.Sprintf("hbm.row_bytes %d is less than llc.line_bytes %d", h.RowBytes, m.LLC.LineBytes)
 	case h.RefreshNS >= h.RefreshIntervalNS:
@@ -143,3 +145,5 @@ func checkMemory(m *Machine) string {
 	}
 	return ""
 }
+
+func isPow2(n int) bool { return n > 0 && n&(n-1) == 0 }

@@ -111,6 +111,8 @@ func amounts() []func(*Run) *int64 {
 		func(r *Run) *int64 { return &r.TCP.Misses }, func(r *Run) *int64 { return &r.TCP.Stores },
 		func(r *Run) *int64 { return &r.TCP.BytesRead }, func(r *Run) *int64 { return &r.TCP.BytesWritten },
 		func(r *Run) *int64 { return &r.Fabric.BytesRead }, func(r *Run) *int64 { return &r.Fabric.BytesWritten },
+		func(r *Run) *int64 { return &r.Fabric.TLBLookups }, func(r *Run) *int64 { return &r.Fabric.TLBMisses },
+		func(r *Run) *int64 { return &r.HBM.Turnarounds },
 		func(r *Run) *int64 { return &r.HBM.Requests }, func(r *Run) *int64 { return &r.HBM.Reads },
 		func(r *Run) *int64 { return &r.HBM.Writes }, func(r *Run) *int64 { return &r.HBM.RowHits },
 		func(r *Run) *int64 { return &r.HBM.RowMisses }, func(r *Run) *int64 { return &r.HBM.Bytes },

@@ -222,6 +222,8 @@ type Fabric struct {
 	ReadUtilization  float64 `json:"read_utilization" unit:"fraction" doc:"read_tbs over the links' capacity"`
 	WriteUtilization float64 `json:"write_utilization" unit:"fraction" doc:"write_tbs over the links' capacity"`
 	Queue            Latency `json:"queue" doc:"line ready to its head on the link"`
+	TLBLookups       int64   `json:"tlb_lookups" doc:"addresses translated for lines that an L2 asks memory for"`
+	TLBMisses        int64   `json:"tlb_misses" doc:"translations that were not at hand"`
 }
 
 // Drift is how far apart the workgroups of an XCD were, in K steps of the main
@@ -240,6 +242,7 @@ type Memory struct {
 	Writes       int64   `json:"writes" doc:"lines written"`
 	RowHits      int64   `json:"row_hits" doc:"requests that found their row open"`
 	RowMisses    int64   `json:"row_misses" doc:"requests that had to open their row"`
+	Turnarounds  int64   `json:"turnarounds" doc:"changes of a channel's data bus between reading and writing"`
 	Bytes        int64   `json:"bytes" unit:"bytes" doc:"bytes read and written"`
 	BandwidthTBs float64 `json:"bandwidth_tbs" unit:"TB/s" doc:"bytes over kernel_time_us"`
 	Utilization  float64 `json:"utilization" unit:"fraction" doc:"bandwidth over the peak of all channels"`

@@ -136,7 +136,8 @@ func collect(r *report.Run, res *xcd.GPUResult, m *configs.Machine, b *workloads
 	r.L2.Utilization = report.Ratio(float64(mem.L2.ReadBytes), cyc*float64(m.Chip.XCDs*m.L2.Channels*m.L2.ReadBytesPerCycle))
 	us := cyc / law.mhz
 	r.LLC.Utilization = report.Ratio(float64(r.LLC.Bytes)/us/1e3, m.LLC.GBs)
-	r.Fabric = report.Fabric{BytesRead: int64(mem.Fabric.ReadBytes), BytesWritten: int64(mem.Fabric.WriteBytes)}
+	r.Fabric = report.Fabric{BytesRead: int64(mem.Fabric.ReadBytes), BytesWritten: int64(mem.Fabric.WriteBytes),
+		TLBLookups: int64(mem.Fabric.TLBLookups), TLBMisses: int64(mem.Fabric.TLBMisses)}
 	f := &mem.Fabric
 	r.Fabric.Queue = report.NewLatency("ns", scaled(report.PowerBuckets(f.Queue[:]), 1000/law.mhz), report.Ratio(float64(f.QueueCycles)*1000/law.mhz, float64(f.Queue.Count())))
 	r.Fabric.ReadUtilization = report.Ratio(float64(mem.Fabric.ReadBytes)/us/1e3, m.Fabric.ReadGBs*float64(m.Chip.XCDs))
@@ -349,7 +350,7 @@ func collectHBM(r *report.Run, mem *xcd.MemoryStats, m *configs.Machine, us, nsP
 	h := &mem.HBM
 	r.HBM = report.Memory{
 		Requests: int64(h.Reads + h.Writes), Reads: int64(h.Reads), Writes: int64(h.Writes),
-		RowHits: int64(h.RowHits), RowMisses: int64(h.RowMisses), Bytes: int64(h.ReadBytes + h.WriteBytes),
+		RowHits: int64(h.RowHits), RowMisses: int64(h.RowMisses), Turnarounds: int64(h.Turnarounds), Bytes: int64(h.ReadBytes + h.WriteBytes),
 		Queue:   report.NewLatency("ns", scaled(report.PowerBuckets(h.Queue[:]), nsPerCycle), report.Ratio(float64(h.QueueCycles)*nsPerCycle, float64(h.Reads+h.Writes))),
 		Latency: report.NewLatency("ns", scaled(report.PowerBuckets(h.Latency[:]), nsPerCycle), report.Ratio(float64(h.LatencyCycles)*nsPerCycle, float64(h.Reads))),
 	}

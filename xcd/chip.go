@@ -186,9 +186,12 @@ func (c *Chip) buildIOD(coreMHz float64) error {
 		LatencyCycles:   cache.CyclesOf(m.HBM.LatencyNS, coreMHz),
 		RowMissCycles:   cache.CyclesOf(m.HBM.RowMissNS, coreMHz),
 		BanksPerChannel: m.HBM.BanksPerChannel, RowBytes: m.HBM.RowBytes,
-		RefreshInterval: cache.CyclesOf(m.HBM.RefreshIntervalNS, coreMHz),
-		RefreshCycles:   cache.CyclesOf(m.HBM.RefreshNS, coreMHz),
-		RefreshBanks:    m.HBM.RefreshScope != "channel",
+		RefreshInterval:   cache.CyclesOf(m.HBM.RefreshIntervalNS, coreMHz),
+		RefreshCycles:     cache.CyclesOf(m.HBM.RefreshNS, coreMHz),
+		WriteQueue:        m.HBM.WriteQueue,
+		ReadToWriteCycles: cache.CyclesOf(m.HBM.ReadToWriteNS, coreMHz),
+		WriteToReadCycles: cache.CyclesOf(m.HBM.WriteToReadNS, coreMHz),
+		RefreshBanks:      m.HBM.RefreshScope != "channel",
 	}, d)
 	if err != nil {
 		return fmt.Errorf("machine %s: %w", m.Name, err)
@@ -236,6 +239,8 @@ func (c *Chip) buildXCD(i int, coreMHz float64, o Options) error {
 		MSHRsPerChannel: m.L2.MSHRsPerChannel, QueueEntries: m.L2.QueueEntries, AtomicBytesPerCycle: m.L2.AtomicBytesPerCycle,
 		InterleaveBytes: m.L2.InterleaveBytes, SetHash: m.L2.SetHash, ChannelHash: m.L2.ChannelHash,
 		Replacement: replacement, Seed: uint64(m.L2.RandomSeed)<<8 | uint64(i),
+		TLB:           cache.TLBConfig{Entries: m.TLB.Entries, Ways: m.TLB.Ways, PageBytes: m.TLB.PageBytes},
+		TLBMissCycles: cache.CyclesOf(m.TLB.MissNS, coreMHz),
 	}, x)
 	if err != nil {
 		return fmt.Errorf("machine %s: %w", m.Name, err)
@@ -345,11 +350,18 @@ func (c *Chip) WarmLLC(ranges []Range) {
 	}
 }
 
-// touchLLC makes a range the most recently used lines of the LLC.
+// touchLLC makes a range the most recently used lines of the LLC, and its pages
+// those of every XCD's TLB.
 func (c *Chip) touchLLC(r Range) {
 	line := uint64(c.lineBytes())
 	for a := r.Base &^ (line - 1); a < r.Base+r.Bytes; a += line {
 		c.iod.llc.Warm(a, r.Written)
+	}
+	if r.Written { // what is only stored is not translated on its way to memory
+		return
+	}
+	for _, x := range c.xcds {
+		x.l2.TLB().Warm(r.Base, r.Bytes)
 	}
 }
 

@@ -14,6 +14,8 @@ type FabricStats struct {
 	RequestBytes uint64 // headers towards the IOD
 	QueueCycles  uint64 // waiting for a link, summed over lines
 	Queue        cache.Histogram
+	// Translations that L2 misses wanted, and those that were not at hand.
+	TLBLookups, TLBMisses uint64
 }
 
 // waited counts the cycles that a line waited for a link.
@@ -28,6 +30,8 @@ func (f *FabricStats) merge(o *FabricStats) {
 	f.RequestBytes += o.RequestBytes
 	f.QueueCycles += o.QueueCycles
 	f.Queue.Merge(&o.Queue)
+	f.TLBLookups += o.TLBLookups
+	f.TLBMisses += o.TLBMisses
 }
 
 // MemoryStats counts the memory traffic of one kernel.
@@ -81,6 +85,7 @@ func (c *Chip) Stats() MemoryStats {
 		l := *x.l2.Stats()
 		s.L2.Merge(&l)
 		s.L2PerXCD = append(s.L2PerXCD, l)
+		x.fabric.TLBLookups, x.fabric.TLBMisses = x.l2.TLB().Counts()
 		s.Fabric.merge(&x.fabric)
 	}
 	return s
