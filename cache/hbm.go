@@ -52,8 +52,13 @@ type hbmChannel struct {
 	writes   requestList // gathered
 	held     requestList // reads that came while writes are sent
 	gathered int
-	sending  int  // writes that left the queue and are not on the bus
-	reads    int  // at the banks and not on the bus
+	sending  int // writes that left the queue and are not on the bus
+	reads    int // at the banks and not on the bus
+	index    int
+	posted   int  // writes that the LLC has sent and the bus has not
+	blocked  bool // the LLC waits for posted to fall
+	draining bool // reads are held
+	looking  bool // whether to send writes will be looked at when the bus is free
 	writing  bool // the bus's last direction
 }
 
@@ -94,6 +99,7 @@ func newHBM(cfg HBMConfig, lineBytes int, w *wheel) (*hbm, error) {
 		banks:    make([]hbmBank, cfg.Channels*cfg.BanksPerChannel),
 	}
 	for i := range h.channels {
+		h.channels[i].index = i
 		h.channels[i].bus = NewServer(cfg.GBs/float64(cfg.Channels), cfg.CoreMHz)
 		// The first refresh of channel 0 comes one interval after the start.
 		h.channels[i].offset = cfg.RefreshInterval * int64(i) / int64(cfg.Channels)

@@ -71,6 +71,8 @@ const (
 	llcMemoryWrite
 	llcBus
 	llcBankFree
+	llcTurn
+	llcRoom
 	llcData
 )
 
@@ -225,6 +227,10 @@ func (l *LLC) inside(now int64) {
 			l.hbm.request(now, channel, line, e.id, int(e.bytes), e.kind == llcMemoryWrite)
 		case llcBus:
 			l.hbm.access(now, int32(e.id))
+		case llcRoom:
+			l.room(now, int(e.id))
+		case llcTurn:
+			l.hbm.look(now, e.id)
 		case llcBankFree:
 			l.hbm.bankFree(now, int32(e.id))
 		case llcData:
@@ -354,8 +360,10 @@ func (l *LLC) write(row, way int, tag uint32, e *event, start int64) bool {
 	set := &l.tags.sets[row]
 	if way < 0 {
 		if !l.cfg.AllocateOnWrite {
+			if !l.writeBack(start+l.cfg.LatencyCycles, e.addr, e.bytes) {
+				return false
+			}
 			l.stats.WriteMisses++
-			l.writeBack(start+l.cfg.LatencyCycles, e.addr, e.bytes)
 			return true
 		}
 		if way = l.allocate(row, tag, start); way < 0 {
@@ -384,16 +392,37 @@ func (l *LLC) allocate(row int, tag uint32, start int64) int {
 	}
 	if dirty := set.state[way] & lineDirtyMask; dirty != 0 {
 		old := l.amap.join(row/l.sets, row%l.sets, set.tag[way]-1)
-		l.writeBack(start+l.cfg.LatencyCycles, old, dirty)
+		if !l.writeBack(start+l.cfg.LatencyCycles, old, dirty) {
+			return -1
+		}
 	}
 	l.tags.install(set, way, tag, 0)
 	return way
 }
 
-func (l *LLC) writeBack(at int64, line uint64, bytes uint16) {
+// writeBack sends dirty bytes to memory; false: its channel takes no more.
+func (l *LLC) writeBack(at int64, line uint64, bytes uint16) bool {
+	channel, _ := l.channelOf(l.amap.local(line))
+	if !l.hbm.post(channel) {
+		return false
+	}
 	l.stats.WriteBacks++
 	l.stats.WriteBackBytes += uint64(bytes)
 	l.wheel.push(event{at: at, addr: line, bytes: bytes, kind: llcMemoryWrite})
+	return true
+}
+
+// room lets the slices go on that stopped because a channel took no more writes.
+func (l *LLC) room(now int64, channel int) {
+	n, slices := l.hbm.cfg.Channels, l.cfg.Slices
+	if n > slices {
+		l.resume(now, channel/(n/slices))
+		return
+	}
+	per := slices / n
+	for s := channel * per; s < (channel+1)*per; s++ {
+		l.resume(now, s)
+	}
 }
 
 func (l *LLC) wait(n int, e *event, start int64) {
@@ -429,6 +458,12 @@ func (l *LLC) fill(now int64, id uint32) {
 	m.head, m.tail = 0, 0
 	m.next = sl.freeMSHR
 	sl.freeMSHR = int32(id) + 1
+	l.resume(now, slice)
+}
+
+// resume serves the requests that wait at a slice, as far as it can.
+func (l *LLC) resume(now int64, slice int) {
+	sl := &l.slices[slice]
 	for sl.head != 0 {
 		n := sl.head
 		q := &l.queued[n-1]

@@ -131,7 +131,7 @@ func NewTCC(cfg TCCConfig, client TCCClient) (*TCC, error) {
 	if cfg.MSHRsPerChannel >= lineMSHRLimit {
 		return nil, fmt.Errorf("L2: %d MSHRs per channel; fewer than %d are possible", cfg.MSHRsPerChannel, lineMSHRLimit)
 	}
-	tlb, err := NewTLB(cfg.TLB)
+	tlb, err := NewTLB(cfg.TLB, cfg.TLBMissCycles)
 	if err != nil {
 		return nil, fmt.Errorf("L2: %w", err)
 	}
@@ -332,10 +332,7 @@ func (t *TCC) read(ch *tccChannel, row, way int, tag uint32, r *tccRequest, star
 	*m = mshr{set: int32(row), way: int32(way)}
 	set.fetch(way, n%t.cfg.MSHRsPerChannel, m)
 	t.wait(n, r, start)
-	at := start + t.lookup
-	if !t.tlb.Lookup(r.line) {
-		at += t.cfg.TLBMissCycles
-	}
+	at := t.tlb.Lookup(start+t.lookup, r.line)
 	t.wheel.push(event{at: at, addr: r.line, id: uint32(n), kind: tccFetch})
 	return true
 }

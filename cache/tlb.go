@@ -12,6 +12,8 @@ type TLBConfig struct {
 // first out; their index is hashed, so that large strides use all of them.
 type TLB struct {
 	pages    []uint64 // page + 1 by set, most recently used first
+	ready    []int64  // when each is at hand
+	walk     int64
 	ways     int
 	shift    uint
 	setBits  uint
@@ -20,8 +22,9 @@ type TLB struct {
 	disabled bool
 }
 
-// NewTLB makes an empty TLB. Without entries every page is at hand.
-func NewTLB(c TLBConfig) (*TLB, error) {
+// NewTLB makes an empty TLB that fetches a translation in walk cycles, however
+// many are on their way. Without entries every page is at hand.
+func NewTLB(c TLBConfig, walk int64) (*TLB, error) {
 	if c.Entries == 0 {
 		return &TLB{disabled: true}, nil
 	}
@@ -32,21 +35,22 @@ func NewTLB(c TLBConfig) (*TLB, error) {
 	if sets&(sets-1) != 0 || c.PageBytes < 1 || c.PageBytes&(c.PageBytes-1) != 0 {
 		return nil, fmt.Errorf("TLB: %d sets and pages of %d bytes; both must be powers of two", sets, c.PageBytes)
 	}
-	return &TLB{pages: make([]uint64, c.Entries), ways: c.Ways, shift: log2(c.PageBytes), setBits: log2(sets)}, nil
+	return &TLB{pages: make([]uint64, c.Entries), ready: make([]int64, c.Entries), walk: walk, ways: c.Ways, shift: log2(c.PageBytes), setBits: log2(sets)}, nil
 }
 
-// Lookup reports whether the translation of an address is at hand, and brings it
-// when it is not.
-func (t *TLB) Lookup(addr uint64) bool {
+// Lookup returns the cycle from which an address that is wanted at cycle at is
+// translated. A missing translation is fetched; who wants it meanwhile waits for
+// the same fetch.
+func (t *TLB) Lookup(at int64, addr uint64) int64 {
 	if t.disabled {
-		return true
+		return at
 	}
 	t.lookups++
-	if t.touch(addr) {
-		return true
+	ready, found := t.touch(addr, at+t.walk)
+	if !found {
+		t.misses++
 	}
-	t.misses++
-	return false
+	return max(at, ready)
 }
 
 // Warm brings the translations of a range, as an earlier launch left them.
@@ -59,30 +63,34 @@ func (t *TLB) Warm(base, bytes uint64) {
 		first = last - n + 1
 	}
 	for p := first; p <= last; p++ {
-		t.touch(p << t.shift)
+		t.touch(p<<t.shift, 0)
 	}
 }
 
-// touch makes a page the most recently used of its set and reports whether it
-// was in it.
-func (t *TLB) touch(addr uint64) bool {
+// touch makes a page the most recently used of its set. It returns when the page
+// is at hand, which is fetched when it was not in the set, and whether it was.
+func (t *TLB) touch(addr uint64, fetched int64) (ready int64, found bool) {
 	page := addr >> t.shift
 	set := (page ^ page>>t.setBits ^ page>>(2*t.setBits)) & (1<<t.setBits - 1)
-	ways := t.pages[int(set)*t.ways:][:t.ways]
+	ways, times := t.pages[int(set)*t.ways:][:t.ways], t.ready[int(set)*t.ways:][:t.ways]
 	page++
 	if ways[0] == page {
-		return true
+		return times[0], true
 	}
-	found := false
-	before := page
-	for i, p := range ways {
-		ways[i], before = before, p
-		if p == page {
-			found = true
-			break
-		}
+	i := 1
+	for i < len(ways) && ways[i] != page {
+		i++
 	}
-	return found
+	ready, found = fetched, i < len(ways)
+	if found {
+		ready = times[i]
+	} else {
+		i = len(ways) - 1
+	}
+	copy(ways[1:i+1], ways[:i])
+	copy(times[1:i+1], times[:i])
+	ways[0], times[0] = page, ready
+	return ready, found
 }
 
 // Counts returns lookups and misses since the last reset.

@@ -313,6 +313,8 @@ func hbmLeaves() []leafSpec {
 			func(m *Machine) any { return &m.HBM.ChannelsPerStack }),
 		leaf("hbm.gbs", "GB/s", gbs, "peak of all channels",
 			func(m *Machine) any { return &m.HBM.GBs }),
+		leaf("hbm.efficiency", "", limits{min: 0.01, max: 1}, "share of the peak that a channel's data bus reaches at best",
+			func(m *Machine) any { return &m.HBM.Efficiency }),
 		leaf("hbm.latency_ns", "ns", nanos, "row hit to data, unloaded, beyond the LLC",
 			func(m *Machine) any { return &m.HBM.LatencyNS }),
 		leaf("hbm.banks_per_channel", "", pow2(1, 1024), "banks of a channel",

@@ -178,6 +178,7 @@ type HBM struct {
 	CapacityGB                   int
 	Stacks, ChannelsPerStack     int
 	GBs                          float64 // peak, all channels
+	Efficiency                   float64 // share of the peak that a data bus reaches
 	LatencyNS                    float64 // row hit to data, unloaded, beyond the LLC
 	BanksPerChannel              int
 	RowBytes                     int

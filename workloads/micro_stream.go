@@ -19,6 +19,9 @@ type StreamSpec struct {
 	Loads      int // in flight: issued together, then waited for together
 	Width      int // bytes a lane and load: 2, 4, 8 or 16
 	Passes     int // over the footprint
+	// Together lets the waves of an XCD read neighbouring pieces, one round after
+	// the other; else each wave reads a slice of its own from end to end.
+	Together bool
 }
 
 // streamBytes is what is read in all unless told otherwise: enough that the first
@@ -76,6 +79,11 @@ func Stream(cpu isa.CPU, s StreamSpec) (*Built, error) {
 	each := s.Workgroups / s.XCDs // workgroups, and slices, of an XCD
 	step := s.Width * isa.Lanes   // bytes of a wave's load
 	perWave := s.slice() / streamWaves
+	start, stride, span := perWave, s.Loads*step, perWave // of a wave, between rounds, of all its rounds
+	if s.Together {
+		start, stride = s.Loads*step, each*streamWaves*s.Loads*step
+		span = perWave / start * stride
+	}
 	v.VShl(voff, v.ln.lane, bits.TrailingZeros(uint(s.Width)))
 	v.VAdd(vhigh, Imm(4096), voff) // an immediate offset reaches 4095
 	v.VOP1(isa.V_MOV_B32, sum, Imm(0))
@@ -86,11 +94,17 @@ func Stream(cpu isa.CPU, s StreamSpec) (*Built, error) {
 	passes, loop := v.Label(), v.Label()
 	v.Place(passes)
 	v.Cluster("pass", "other")
-	v.SAdd(part, first, local)
-	v.SMul(off, part, Imm(s.slice()))
-	v.SMul(t, v.ln.wave, Imm(perWave))
+	if s.Together {
+		v.SMul(off, first, Imm(s.slice()))
+		v.SMul(t, local, Imm(streamWaves*start))
+		v.SAdd(off, off, t)
+	} else {
+		v.SAdd(part, first, local)
+		v.SMul(off, part, Imm(s.slice()))
+	}
+	v.SMul(t, v.ln.wave, Imm(start))
 	v.SAdd(off, off, t)
-	v.SAdd(end, off, Imm(perWave))
+	v.SAdd(end, off, Imm(span))
 	v.Cluster("stream", "memory")
 	v.Place(loop)
 	v.built.LoopStart = len(v.insts)
@@ -101,7 +115,7 @@ func Stream(cpu isa.CPU, s StreamSpec) (*Built, error) {
 			v.streamHigh(streamOps[s.Width], d, voff, vhigh, in, off, at)
 		}
 	}
-	v.SAdd(off, off, Imm(s.Loads*step))
+	v.SAdd(off, off, Imm(stride))
 	v.SOPC(isa.S_CMP_LT_U32, off, end)
 	v.WaitVM(0)
 	for _, d := range data {
@@ -174,15 +188,23 @@ func (s StreamSpec) sums() []uint32 {
 	lanes := streamWaves * isa.Lanes
 	want := make([]uint32, s.Workgroups*lanes)
 	perWave := s.slice() / streamWaves
+	round := s.unit() / streamWaves
+	each := s.Workgroups / s.XCDs
 	for wg := range s.Workgroups {
 		for pass := range s.Passes {
-			each := s.Workgroups / s.XCDs
 			part := wg%s.XCDs*each + (wg/s.XCDs+pass)%each
 			for i := range s.slice() / s.Width {
-				at := i * s.Width // within the slice
-				lane := at/perWave*isa.Lanes + i%isa.Lanes
+				at := i * s.Width // within what the workgroup reads
+				wave := at / perWave
+				lane := wave*isa.Lanes + i%isa.Lanes
+				from := part*s.slice() + at
+				if s.Together {
+					within := at % perWave
+					slot := part%each*streamWaves + wave
+					from = part/each*each*s.slice() + (within/round*each*streamWaves+slot)*round + within%round
+				}
 				for b := 0; b < s.Width; b += 4 {
-					a := part*s.slice() + at + b
+					a := from + b
 					w := streamWord(a / 4)
 					if s.Width == 2 {
 						w = w >> (8 * (a % 4)) & 0xffff
@@ -202,6 +224,7 @@ func streamOptions() []Option {
 		{"width", "2", "2, 4, 8, 16", "bytes of a lane and load"},
 		{"waves", "1", "1 to 8", "waves of a SIMD"},
 		{"workgroups", "as many as fill the CPU's usual chip", "multiple of the XCDs", "workgroups of four waves for each wave of a SIMD"},
+		{"layout", "slices", "slices, together", "each wave reads a slice of its own, or neighbouring waves neighbouring pieces"},
 		{"passes", "as many as make 512 MiB", "", "passes over the footprint"},
 	}
 }
@@ -226,6 +249,11 @@ func buildStream(r Request) (*Job, error) {
 			return nil, err
 		}
 	}
+	layout, err := r.Choice("stream", "layout", "slices", "together")
+	if err != nil {
+		return nil, err
+	}
+	s.Together = layout == "together"
 	s.Workgroups *= waves
 	b, err := Stream(r.CPU, s)
 	if err != nil {
@@ -233,7 +261,7 @@ func buildStream(r Request) (*Job, error) {
 	}
 	read := float64(s.slice()) * float64(s.Workgroups) * float64(s.Passes)
 	return &Job{Kernel: "stream", DType: "idle", Kernels: []*Built{b}, Bytes: read, Values: int64(s.Workgroups) * streamWaves * isa.Lanes,
-		Settings:   settings("footprint", sizeName(s.Footprint), "loads", s.Loads, "width", s.Width, "waves", waves, "workgroups", s.Workgroups, "passes", s.Passes),
+		Settings:   settings("footprint", sizeName(s.Footprint), "loads", s.Loads, "width", s.Width, "waves", waves, "workgroups", s.Workgroups, "passes", s.Passes, "layout", layout),
 		Notes:      []string{fmt.Sprintf("a K step of the main loop is one round of %d loads; %.0f MB are read in all", s.Loads, read/1e6)},
 		FillInputs: b.FillInputs, Verify: b.Verify, Expect: b.Expect}, nil
 }

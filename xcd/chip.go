@@ -182,7 +182,7 @@ func (c *Chip) buildIOD(coreMHz float64) error {
 		Replacement: replacement, Seed: uint64(m.LLC.RandomSeed),
 	}, cache.HBMConfig{
 		Channels: m.HBM.Stacks * m.HBM.ChannelsPerStack,
-		GBs:      m.HBM.GBs, CoreMHz: coreMHz,
+		GBs:      m.HBM.GBs * m.HBM.Efficiency, CoreMHz: coreMHz,
 		LatencyCycles:   cache.CyclesOf(m.HBM.LatencyNS, coreMHz),
 		RowMissCycles:   cache.CyclesOf(m.HBM.RowMissNS, coreMHz),
 		BanksPerChannel: m.HBM.BanksPerChannel, RowBytes: m.HBM.RowBytes,

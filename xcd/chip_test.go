@@ -31,7 +31,7 @@ func testMachine() *configs.Machine {
 			AllocateOnRead: true, AllocateOnWrite: true, SliceHash: true,
 		},
 		HBM: configs.HBM{
-			Stacks: 2, ChannelsPerStack: 4, GBs: 256, LatencyNS: 130, BanksPerChannel: 16, RowBytes: 2048, RowMissNS: 30,
+			Stacks: 2, ChannelsPerStack: 4, GBs: 256, Efficiency: 1, LatencyNS: 130, BanksPerChannel: 16, RowBytes: 2048, RowMissNS: 30,
 		},
 		Dispatch: configs.Dispatch{Order: "round_robin", WaveLaunchCycles: 5, WorkgroupGapCycles: 40},
 	}

@@ -48,6 +48,7 @@ type kernelFlags struct {
 	Waves     *int     `kernel:"waves" group:"Kernel" placeholder:"N" help:"stream: waves of a SIMD (default 1)."`
 	Groups    *int     `name:"workgroups" kernel:"workgroups" group:"Kernel" placeholder:"N" help:"stream: workgroups for each wave of a SIMD; as many as there are CUs unless given."`
 	Passes    *int     `kernel:"passes" group:"Kernel" placeholder:"N" help:"stream: passes over the footprint; 512 MiB in all unless given."`
+	Layout    *string  `kernel:"layout" group:"Kernel" placeholder:"NAME" help:"stream: slices (each wave reads a part of its own) or together (neighbouring waves read neighbouring pieces)."`
 	Test      *string  `kernel:"test" group:"Kernel" placeholder:"NAME" help:"micro: what to measure, such as lds, mfma or valu."`
 	Op        *string  `kernel:"op" group:"Kernel" placeholder:"NAME" help:"micro: instruction under test."`
 	Degree    *int     `kernel:"degree" group:"Kernel" placeholder:"N" help:"micro: lanes of an LDS phase in one bank."`
