@@ -13,9 +13,10 @@ type HBMConfig struct {
 	RowBytes        int
 	RefreshInterval int64 // cycles between refreshes of a bank; 0: none
 	RefreshCycles   int64 // what is refreshed is closed for this long
-	// WriteQueue is how many writes a channel gathers before it turns its bus; 0
-	// sends each as it comes. The bus stands still for the cycles when it turns.
-	WriteQueue                           int
+	// WriteQueue is how many writes may be on their way to a channel's bus; 0: any
+	// number. TurnAfter is how many requests may wait for its bus to turn, and the
+	// cycles are what the bus stands still when it does.
+	WriteQueue, TurnAfter                int
 	ReadToWriteCycles, WriteToReadCycles int64
 	// RefreshBanks refreshes one bank of a channel after the other instead of all
 	// at once.
@@ -47,19 +48,15 @@ type hbm struct {
 }
 
 type hbmChannel struct {
-	bus      Server
-	offset   int64       // refreshes of the channels are spread over the interval
-	writes   requestList // gathered
-	held     requestList // reads that came while writes are sent
-	gathered int
-	sending  int // writes that left the queue and are not on the bus
-	reads    int // at the banks and not on the bus
-	index    int
-	posted   int  // writes that the LLC has sent and the bus has not
-	blocked  bool // the LLC waits for posted to fall
-	draining bool // reads are held
-	looking  bool // whether to send writes will be looked at when the bus is free
-	writing  bool // the bus's last direction
+	bus     Server
+	offset  int64 // refreshes of the channels are spread over the interval
+	index   int
+	writing bool        // the bus's direction
+	waiting requestList // for the other direction, their rows open
+	waits   int         // requests in waiting
+	looking bool        // the bus will be looked at when it is free
+	posted  int         // writes that the LLC has sent and the bus has not
+	blocked bool        // the LLC waits for posted to fall
 }
 
 type hbmBank struct {
@@ -88,8 +85,8 @@ func newHBM(cfg HBMConfig, lineBytes int, w *wheel) (*hbm, error) {
 		return nil, fmt.Errorf("HBM: %d channels of %d banks; at least 1 of each is needed", cfg.Channels, cfg.BanksPerChannel)
 	case rowLines < 1 || rowLines&(rowLines-1) != 0:
 		return nil, fmt.Errorf("HBM: a row of %d bytes is not a power of two of lines of %d bytes", cfg.RowBytes, lineBytes)
-	case cfg.WriteQueue < 0 || cfg.ReadToWriteCycles < 0 || cfg.WriteToReadCycles < 0:
-		return nil, fmt.Errorf("HBM: a write queue of %d, %d and %d cycles to turn the bus; none may be negative", cfg.WriteQueue, cfg.ReadToWriteCycles, cfg.WriteToReadCycles)
+	case cfg.WriteQueue < 0 || cfg.TurnAfter < 0 || cfg.ReadToWriteCycles < 0 || cfg.WriteToReadCycles < 0:
+		return nil, fmt.Errorf("HBM: a write queue of %d, turns for %d, in %d and %d cycles; none may be negative", cfg.WriteQueue, cfg.TurnAfter, cfg.ReadToWriteCycles, cfg.WriteToReadCycles)
 	case cfg.RefreshInterval > 0 && cfg.RefreshCycles >= cfg.RefreshInterval:
 		return nil, fmt.Errorf("HBM: a refresh of %d cycles every %d leaves no time", cfg.RefreshCycles, cfg.RefreshInterval)
 	}
@@ -130,7 +127,7 @@ func (h *hbm) request(now int64, channel int, line uint64, id uint32, bytes int,
 		h.stats.Reads++
 		h.stats.ReadBytes += uint64(bytes)
 	}
-	h.arrive(now, &h.channels[channel], r)
+	h.toBank(now, r)
 }
 
 // toBank opens a request's row, or queues it at its bank.
@@ -221,13 +218,10 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-// access claims the bus for an access whose row is open.
-func (h *hbm) access(now int64, r int32) {
+// transfer claims the bus for an access whose row is open.
+func (h *hbm) transfer(now int64, ch *hbmChannel, r int32) {
 	q := &h.requests[r-1]
 	b := &h.banks[q.bank]
-	ch := &h.channels[int(q.bank)/h.cfg.BanksPerChannel]
-	write := q.write
-	h.onBus(ch, write)
 	start := ch.bus.Claim(now, int(q.bytes))
 	b.opening = false
 	b.free = start + h.burst
@@ -237,9 +231,9 @@ func (h *hbm) access(now int64, r int32) {
 	if b.head != 0 {
 		h.wakeBank(b, q.bank)
 	}
-	if write {
+	if q.write {
 		h.release(r)
-		h.through(now, ch, true)
+		h.written(now, ch)
 		return
 	}
 	data := start + h.cfg.LatencyCycles
@@ -247,7 +241,6 @@ func (h *hbm) access(now int64, r int32) {
 	h.stats.Latency.Add(uint64(data - q.arrived))
 	h.wheel.push(event{at: data, id: q.id, kind: llcData})
 	h.release(r)
-	h.through(now, ch, false)
 }
 
 // bankFree gives the bank's next request its turn.

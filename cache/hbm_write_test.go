@@ -2,9 +2,9 @@ package cache
 
 import "testing"
 
-// mixed sends reads and writes of n lines each, one of both every 16 cycles, past
-// an LLC that keeps neither, and returns the counts and the cycle of the last
-// answer.
+// mixed sends reads and writes of n lines each, one of both every 4 cycles, which
+// the channels can just carry, past an LLC that keeps neither, and returns the
+// counts and the cycle of the last answer.
 func mixed(t *testing.T, mem HBMConfig, n int) (HBMStats, int64) {
 	t.Helper()
 	cfg, _ := smallLLC()
@@ -12,8 +12,8 @@ func mixed(t *testing.T, mem HBMConfig, n int) (HBMStats, int64) {
 	cfg.MSHRsPerSlice = 64
 	b := newLLCBench(t, cfg, mem)
 	for i := range n {
-		b.llc.Read(int64(16*i), 0, uint64(i)*128, uint32(i))
-		b.llc.Write(int64(16*i), 1, 1<<24+uint64(i)*128, 128)
+		b.llc.Read(int64(4*i), 0, uint64(i)*128, uint32(i))
+		b.llc.Write(int64(4*i), 1, 1<<24+uint64(i)*128, 128)
 	}
 	for at := b.llc.Next(); at != Never; at = b.llc.Next() {
 		b.llc.Advance(at)
@@ -28,28 +28,37 @@ func mixed(t *testing.T, mem HBMConfig, n int) (HBMStats, int64) {
 	return s, b.replies[n-1].At
 }
 
-// A channel that gathers writes turns its bus once a batch and not once a
-// request, and so takes less time for the same.
-func TestWriteQueue(t *testing.T) {
+// A channel that lets accesses of the other direction wait turns its bus once a
+// batch and not once an access, and so takes less time for the same.
+func TestTurnAfter(t *testing.T) {
 	_, mem := smallLLC()
-	mem.ReadToWriteCycles, mem.WriteToReadCycles = 10, 20
+	mem.ReadToWriteCycles, mem.WriteToReadCycles, mem.BanksPerChannel = 10, 20, 32
 	const n = 4000
-	alone, slow := mixed(t, mem, n)
-	mem.WriteQueue = 16
-	gathered, fast := mixed(t, mem, n)
-	if alone.Turnarounds < n/2 {
-		t.Errorf("without a queue the buses turned %d times for %d reads and writes", alone.Turnarounds, n)
-	}
-	if gathered.Turnarounds > n/4 || fast >= slow {
-		t.Errorf("with a queue the buses turned %d times, until cycle %d; without %d times, until %d", gathered.Turnarounds, fast, alone.Turnarounds, slow)
+	mem.TurnAfter = 1
+	each, slow := mixed(t, mem, n)
+	mem.TurnAfter = 16
+	batch, fast := mixed(t, mem, n)
+	if each.Turnarounds < 2*batch.Turnarounds || fast >= slow {
+		t.Errorf("turning for 16 the buses turned %d times, until cycle %d; for each %d times, until %d", batch.Turnarounds, fast, each.Turnarounds, slow)
 	}
 }
 
-// Writes that no read follows leave the queue all the same.
-func TestWriteQueueEmpties(t *testing.T) {
+// A full write queue stops the slices, and everything is served in the end.
+func TestWriteQueueStops(t *testing.T) {
+	_, mem := smallLLC()
+	mem.TurnAfter, mem.WriteToReadCycles = 4, 20
+	_, free := mixed(t, mem, 500)
+	mem.WriteQueue = 2
+	if _, stopped := mixed(t, mem, 500); stopped <= free {
+		t.Errorf("with two writes under way at most, done at cycle %d; without a limit at %d", stopped, free)
+	}
+}
+
+// Writes without any read turn the bus and are served.
+func TestWritesAlone(t *testing.T) {
 	cfg, mem := smallLLC()
 	cfg.AllocateOnWrite = false
-	mem.WriteQueue, mem.WriteToReadCycles = 16, 20
+	mem.WriteQueue, mem.TurnAfter, mem.ReadToWriteCycles = 16, 16, 20
 	b := newLLCBench(t, cfg, mem)
 	for i := range 5 {
 		b.llc.Write(0, 0, uint64(i)*1024, 128)

@@ -230,7 +230,7 @@ func (l *LLC) inside(now int64) {
 		case llcRoom:
 			l.room(now, int(e.id))
 		case llcTurn:
-			l.hbm.look(now, e.id)
+			l.hbm.lookAgain(now, e.id)
 		case llcBankFree:
 			l.hbm.bankFree(now, int32(e.id))
 		case llcData:

@@ -183,7 +183,8 @@ type HBM struct {
 	BanksPerChannel              int
 	RowBytes                     int
 	RowMissNS                    float64 // added for precharge and activate
-	WriteQueue                   int     // writes that a channel gathers before it turns its bus
+	WriteQueue                   int     // writes on their way to a channel
+	TurnAfter                    int     // accesses that wait for the bus to turn
 	ReadToWriteNS, WriteToReadNS float64 // the bus stands still
 	RefreshIntervalNS, RefreshNS float64
 	RefreshScope                 string // bank | channel: what a refresh closes
