@@ -102,7 +102,10 @@ func Bench(o BenchOptions) (*BenchResults, error) {
 		}
 		return res, res.err()
 	case o.ExportOnly:
-		return &BenchResults{Dir: o.Dir}, exportSuite(o, cpu, points)
+		if err := exportSuite(o, cpu, points); err != nil {
+			return nil, err
+		}
+		return &BenchResults{Dir: o.Dir}, nil
 	}
 	h := probe(o.root)
 	if missing := h.missing(cpu.String()); len(missing) > 0 {

@@ -123,3 +123,59 @@ func TestBenchFailures(t *testing.T) {
 		})
 	}
 }
+
+// The host program in a suite's folder, on the stand-in for HIP: it launches every
+// kernel so often in sequence, empties the cache where the plan says so, and saves
+// the output that it names.
+func TestSuiteOnFakeHIP(t *testing.T) {
+	cxx := compiler(t)
+	dir := filepath.Join(t.TempDir(), "bench")
+	if _, err := Bench(BenchOptions{Machine: benchMachine(t), Dir: dir, Only: []string{"xcd-map/", "barrier/waves4"}, ExportOnly: true, Log: io.Discard}); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(cxx, "-std=c++17", "-O0", "-Wall", "-Werror", "-D__HIP_PLATFORM_AMD__", "-o", filepath.Join(dir, "host"), filepath.Join(dir, "host.cpp"), "testdata/fakehip.cpp").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	result := make([]byte, 256)
+	for wg := range 64 {
+		result[4*wg] = byte((wg + 3) % 8)
+	}
+	file := filepath.Join(dir, "result.bin")
+	if err := os.WriteFile(file, result, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("FAKE_HIP_ARCH", "gfx950")
+	t.Setenv("FAKE_HIP_KERNEL", "micro_xcd_map_regular_x64")
+	t.Setenv("FAKE_HIP_RESULTS", "1:"+file)
+	stdout, said, code := runHost(t, dir, "--repeat", "3", "--save", ".")
+	if code != 0 || strings.Contains(stdout, "times_us") || !json.Valid([]byte(stdout)) {
+		t.Fatalf("exit code %d: %s %s", code, said, stdout)
+	}
+	saved, err := words(filepath.Join(dir, "micro_xcd_map_regular_x64.out"), 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if share, first := workloads.RegularXCDs(saved, 8); share != 1 || first != 3 {
+		t.Errorf("%g of the workgroups are where a round robin from XCD %d puts them", share, first)
+	}
+	for _, c := range []struct{ name, old, new, want string }{
+		{"cold without a launch", "limit 0\n", "limit 0\ncold\n", "there is no launch before it"},
+		{"a region that is not there", "save 5 ", "save 50 ", "there is no such region"},
+		{"another folder", " micro_xcd_map_regular_x64.out", " ../x", "the file is not in one folder"},
+	} {
+		plan, err := os.ReadFile(filepath.Join(dir, "plan.txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		changed := strings.Replace(string(plan), c.old, c.new, 1)
+		if changed == string(plan) {
+			t.Fatalf("%s: the plan has no %q:\n%s", c.name, c.old, plan)
+		}
+		write(t, dir, "plan.txt", changed)
+		if _, said, code := runHost(t, dir, "--repeat", "1"); code != 2 || !strings.Contains(said, c.want) {
+			t.Errorf("%s: exit code %d, %q, want %q", c.name, code, said, c.want)
+		}
+		write(t, dir, "plan.txt", string(plan))
+	}
+}

@@ -252,7 +252,7 @@ func (m *Measurement) find(symbol string) *Kernel {
 func readSteps(path string) ([]Step, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("run.sh left no steps.tsv: %w", cause(err))
+		return nil, fmt.Errorf("there is no steps.tsv, which a run leaves: %w", cause(err))
 	}
 	defer f.Close()
 	var out []Step

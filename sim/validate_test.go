@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -152,5 +153,27 @@ func TestLoadPointsRefuses(t *testing.T) {
 	}
 	if _, err := LoadPoints(filepath.Join(t.TempDir(), "absent.csv")); err == nil || !strings.Contains(err.Error(), "does not exist") {
 		t.Errorf("an absent file: %v", err)
+	}
+}
+
+// README shows what the stored points say, and nothing else of that file changes.
+func TestReadmeShowsStoredPoints(t *testing.T) {
+	points, err := LoadPoints("tables/validate.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := replaceBlock(string(data), readmeBlock(Summarize(points)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want != string(data) {
+		t.Error("README's table of agreement is not that of sim/tables/validate.csv: go run ./cmd/whisker validate --from sim/tables/validate.csv --readme README.md")
+	}
+	if _, err := replaceBlock("no markers", ""); err == nil {
+		t.Error("a file without markers is accepted")
 	}
 }
