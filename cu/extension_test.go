@@ -321,3 +321,30 @@ func TestFeaturesOff(t *testing.T) {
 		}
 	}
 }
+
+// Stepping every cycle, and looking again at every held wave, changes nothing.
+func TestExtensionsSkipIdleCycles(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		k      *isa.Kernel
+		waves  int
+		change func(*Spec)
+	}{
+		{"tile copies", tileCopies(t, 8), 1, func(s *Spec) { s.CopyLines, s.CopyEntries = 16, 2 }},
+		{"blocks", blockLoop(t, 8, 4, 4, 4), 8, nil},
+		{"small blocks", blockLoop(t, 32, 1, 1, 7), 4, func(s *Spec) { s.MFMABlocks = 4 }},
+	} {
+		var ends [3]int64
+		for mode := range ends {
+			s := featureSpec()
+			if c.change != nil {
+				c.change(s)
+			}
+			b := newBench(t, c.k, s, config{waves: c.waves, latency: 300, mode: stepping(mode)})
+			ends[mode] = b.run(t, 100000)
+		}
+		if ends[0] != ends[1] || ends[0] != ends[2] {
+			t.Errorf("%s: %d cycles skipping, %d stepping every cycle, %d looking again", c.name, ends[0], ends[1], ends[2])
+		}
+	}
+}
