@@ -25,6 +25,8 @@ type ReproduceOptions struct {
 	Out     string // folder for the CSV file and the pictures; "" writes none
 	// Row names the rows of table4 to run; all without any.
 	Row []string
+	// Variant is the form of table4's kernel, v1 or v2; "" is v1.
+	Variant string
 	// Log, when set, takes a line when a row of table4 begins and ends.
 	Log io.Writer
 	// Progress, when set, is told which row of how many is under way, and within
@@ -147,6 +149,15 @@ func Reproduce(w io.Writer, o ReproduceOptions, format string) error {
 	}
 	if len(o.Row) > 0 && o.Table != "table4" {
 		return usagef("--row chooses rows of table4, not of %s", o.Table)
+	}
+	if o.Variant != "" && o.Table != "table4" {
+		return usagef("--variant chooses the form of table4's kernel, not of %s", o.Table)
+	}
+	if o.Variant == "" {
+		o.Variant = table4Form
+	}
+	if err := oneOf("--variant", o.Variant, []string{"v1", "v2"}); err != nil {
+		return err
 	}
 	if o.Out != "" { // before minutes of work, not after
 		if err := os.MkdirAll(o.Out, 0o755); err != nil {

@@ -99,6 +99,6 @@ func (r *table4Row) key(o ReproduceOptions) (string, error) {
 		return "", err
 	}
 	h := sha256.New()
-	fmt.Fprintln(h, program, m.Hash(), r.label, o.Quick, o.Rounds)
+	fmt.Fprintln(h, program, m.Hash(), r.label, o.Quick, o.Rounds, o.Variant)
 	return hex.EncodeToString(h.Sum(nil)), nil
 }

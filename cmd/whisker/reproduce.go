@@ -14,6 +14,7 @@ type reproduceCmd struct {
 	Quick   bool     `help:"Sample: end within two minutes, with the sample's own error printed."`
 	Rounds  int      `placeholder:"N" help:"Simulate only the first N rounds of workgroups of each row and extrapolate."`
 	Row     []string `sep:"none" placeholder:"NAME" help:"table4: run only this row, such as \"9216 row-major\"; may be repeated. Finished rows are kept in --out."`
+	Variant string   `placeholder:"NAME" help:"table4: form of the 192x256 kernel, v1 (the default: it waits for all loads in each K step) or v2."`
 	Machine string   `placeholder:"FILE" help:"Machine or machine file; the table's own unless given."`
 	Set     []string `sep:"none" placeholder:"KEY=VALUE" help:"Override a value of the machine; may be repeated."`
 	Threads int      `default:"${cpus}" help:"Threads that simulate; the result is the same on any number."`
@@ -22,7 +23,7 @@ type reproduceCmd struct {
 }
 
 func (c *reproduceCmd) Run(w io.Writer) error {
-	o := sim.ReproduceOptions{Table: c.Table, Quick: c.Quick, Rounds: c.Rounds, Machine: c.Machine, Set: c.Set, Threads: c.Threads, Out: c.Out, Row: c.Row, Log: os.Stderr}
+	o := sim.ReproduceOptions{Table: c.Table, Quick: c.Quick, Rounds: c.Rounds, Machine: c.Machine, Set: c.Set, Threads: c.Threads, Out: c.Out, Row: c.Row, Variant: c.Variant, Log: os.Stderr}
 	stop := func() {}
 	if term.IsTerminal(int(os.Stderr.Fd())) {
 		o.Progress, stop = rowProgress(os.Stderr)
