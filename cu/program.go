@@ -182,6 +182,9 @@ func NewProgram(s *Spec, l *isa.Launch, o ProgramOptions) (*Program, error) {
 	p.markMoves()
 	p.markLoops()
 	p.markSlots()
+	if err := k.Load(l.Memory); err != nil {
+		return nil, err
+	}
 	p.Kernarg = l.Memory.Alloc("kernarg", uint64(max(len(l.Kernarg), 16)))
 	l.Memory.Write(p.Kernarg, l.Kernarg)
 	last := k.Insts[len(k.Insts)-1]

@@ -30,18 +30,18 @@ func registerProgram() {
 	t[S_CBRANCH_EXECZ] = branch(func(s *State) bool { return s.Exec() == 0 })
 	t[S_CBRANCH_EXECNZ] = branch(func(s *State) bool { return s.Exec() != 0 })
 	t[S_TRAP] = execTrap
-	t[S_GETPC_B64] = func(_ *Kernel, in *Inst, s *State) error {
-		s.setS64(in.Dst.Reg, uint64(in.PC)+uint64(in.Size))
+	t[S_GETPC_B64] = func(k *Kernel, in *Inst, s *State) error {
+		s.setS64(in.Dst.Reg, k.CodeBase+uint64(in.PC)+uint64(in.Size))
 		return nil
 	}
 	t[S_SETPC_B64] = func(k *Kernel, in *Inst, s *State) error { return setPC(k, in, s, s.s64(in, 0)) }
 	t[S_SWAPPC_B64] = func(k *Kernel, in *Inst, s *State) error {
 		to := s.s64(in, 0)
-		s.setS64(in.Dst.Reg, uint64(in.PC)+uint64(in.Size))
+		s.setS64(in.Dst.Reg, k.CodeBase+uint64(in.PC)+uint64(in.Size))
 		return setPC(k, in, s, to)
 	}
 	t[S_CALL_B64] = func(k *Kernel, in *Inst, s *State) error {
-		s.setS64(in.Dst.Reg, uint64(in.PC)+uint64(in.Size))
+		s.setS64(in.Dst.Reg, k.CodeBase+uint64(in.PC)+uint64(in.Size))
 		return takeBranch(k, in, s)
 	}
 	t[S_GETREG_B32] = execGetReg
@@ -83,10 +83,11 @@ func takeBranch(k *Kernel, in *Inst, s *State) error {
 }
 
 // setPC goes to a code address. Addresses that s_getpc, s_call and s_swappc
-// make are byte offsets from the kernel entry.
+// make count from CodeBase.
 func setPC(k *Kernel, in *Inst, s *State, to uint64) error {
+	to -= k.CodeBase
 	if to>>32 != 0 {
-		return fmt.Errorf("isa: kernel %s: %s at pc %#x goes to %#x, outside the code", k.Name, in.Text(k.CPU), in.PC, to)
+		return fmt.Errorf("isa: kernel %s: %s at pc %#x goes to %#x, outside the code", k.Name, in.Text(k.CPU), in.PC, to+k.CodeBase)
 	}
 	i, err := k.At(uint32(to))
 	if err != nil {

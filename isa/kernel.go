@@ -20,6 +20,12 @@ type Kernel struct {
 
 	ABI ABI
 
+	// Image is the code object that the code reaches relative to the program
+	// counter, nil for code that never asks for it; CodeBase is then the address of
+	// pc 0 in it, and 0 otherwise.
+	Image    *Image
+	CodeBase uint64
+
 	// Of kernels that move registers between their waves (x_set_registers): the
 	// registers that every wave starts with, and by wave of a workgroup the most
 	// that it holds afterwards. 0 and nil: every wave holds VGPRs and AGPRs.
@@ -67,7 +73,8 @@ func (k *Kernel) WorkgroupSize() int { return k.Workgroup[0] * k.Workgroup[1] * 
 // Waves is the number of 64-lane waves of a workgroup.
 func (k *Kernel) Waves() int { return (k.WorkgroupSize() + 63) / 64 }
 
-// At returns the instruction index of a byte offset from the kernel entry.
+// At returns the instruction index of a pc, a byte offset from the first code:
+// the kernel's entry, or the functions in front of it that it calls.
 func (k *Kernel) At(pc uint32) (int, error) {
 	lo, hi := 0, len(k.Insts)
 	for lo < hi {

@@ -339,6 +339,9 @@ func (l *LaunchFile) prepare() (*prepared, error) {
 	}
 	k.LDSBytes += l.DynamicLDS
 	p.launch = &isa.Launch{Kernel: k, Workgroups: g.Workgroups, Memory: isa.NewMemory()}
+	if err := k.Load(p.launch.Memory); err != nil {
+		return nil, err
+	}
 	values := make([][]byte, len(p.args))
 	for i, a := range p.args {
 		if !a.buffer() {

@@ -54,6 +54,10 @@ type File struct {
 	symbols  map[string]elf.Symbol
 	funcs    []Function
 	metas    []Meta
+
+	image    *isa.Image // nil when imageErr says why it cannot be loaded
+	imageErr error
+	low      uint64 // address in the file of the image's first byte
 }
 
 // segment is a loadable part of the file.
@@ -61,6 +65,7 @@ type segment struct {
 	addr uint64
 	data []byte
 	exec bool
+	size uint64 // in memory: what is behind data is zero
 }
 
 // Function is a piece of code with a name.
@@ -136,6 +141,9 @@ func (f *File) parse(data []byte) error {
 	if err := f.relocate(e, data); err != nil {
 		return err
 	}
+	if f.imageErr = f.loadImage(e, data); f.imageErr != nil {
+		f.image = nil // kernels that reach nothing of it run
+	}
 	if err := f.readNotes(e, data); err != nil {
 		return err
 	}
@@ -192,7 +200,7 @@ func (f *File) load(e *elf.File, data []byte) error {
 		if p.Vaddr > 1<<47 || p.Filesz > p.Memsz {
 			return fmt.Errorf("a segment at address %#x of %#x bytes in memory and %#x in the file is impossible", p.Vaddr, p.Memsz, p.Filesz)
 		}
-		f.segments = append(f.segments, segment{p.Vaddr, data[p.Off : p.Off+p.Filesz : p.Off+p.Filesz], p.Flags&elf.PF_X != 0})
+		f.segments = append(f.segments, segment{p.Vaddr, data[p.Off : p.Off+p.Filesz : p.Off+p.Filesz], p.Flags&elf.PF_X != 0, p.Memsz})
 	}
 	if len(f.segments) == 0 {
 		return errors.New("it has nothing to load: no PT_LOAD segment")

@@ -117,45 +117,93 @@ func usedRegisters(k *isa.Kernel) (vgprs, agprs int) {
 }
 
 // decode fills in the code: the kernel's own and, when it calls, that of the
-// functions behind it.
+// functions on both sides of it. pc 0 is the kernel's entry, or where functions
+// lie before it, the first of them, down to the alignment of code.
 func (f *File) decode(k *isa.Kernel, entry uint64) error {
 	code, err := f.codeAt(entry)
 	if err != nil {
 		return err
 	}
-	if k.Insts, err = isa.DecodeAll(f.CPU, code); err != nil {
+	own, err := isa.DecodeAll(f.CPU, code)
+	if err != nil {
 		return err
 	}
-	if len(k.Insts) == 0 {
+	if len(own) == 0 {
 		return fmt.Errorf("it has no code")
 	}
+	var before, behind []*Function
+	if slices.ContainsFunc(own, calls) {
+		before, behind = f.around(entry, entry+uint64(len(code)))
+	}
+	origin := entry
+	if len(before) > 0 {
+		origin = before[0].Addr &^ (codeAlign - 1)
+	}
+	for _, fn := range before {
+		if err := f.add(k, fn, origin); err != nil {
+			return err
+		}
+	}
+	k.Entry = len(k.Insts)
+	appendCode(k, own, entry-origin)
 	if k.ABI.PreloadDwords > 0 {
-		if k.Entry, err = k.At(preloadPrologue); err != nil {
+		if k.Entry, err = k.At(uint32(entry-origin) + preloadPrologue); err != nil {
 			return fmt.Errorf("its arguments are preloaded, but no code starts %d bytes after its entry", preloadPrologue)
 		}
 	}
-	calls := slices.ContainsFunc(k.Insts, func(in isa.Inst) bool { return in.Op == isa.S_SWAPPC_B64 || in.Op == isa.S_CALL_B64 })
-	end := entry + uint64(len(code))
-	for i := range f.funcs {
-		fn := &f.funcs[i]
-		if !calls || fn.Addr < end || fn.Addr-entry > 1<<31 {
-			continue
+	for _, fn := range behind {
+		if err := f.add(k, fn, origin); err != nil {
+			return err
 		}
-		insts, err := isa.DecodeAll(f.CPU, fn.Code)
-		if err != nil {
-			return fmt.Errorf("function %s: %w", fn.Name, err)
+	}
+	if slices.ContainsFunc(k.Insts, func(in isa.Inst) bool { return in.Op == isa.S_GETPC_B64 }) {
+		if f.imageErr != nil {
+			return fmt.Errorf("it addresses data or code relative to the pc, but the file cannot be loaded: %w", f.imageErr)
 		}
-		base := int32(len(k.Insts))
-		for _, in := range insts {
-			in.PC += uint32(fn.Addr - entry)
-			if in.Target >= 0 {
-				in.Target += base
-			}
-			k.Insts = append(k.Insts, in)
-		}
-		end = fn.Addr + uint64(len(fn.Code))
+		k.Image, k.CodeBase = f.image, f.image.Base+origin-f.low
 	}
 	return resolve(k)
+}
+
+func calls(in isa.Inst) bool { return in.Op == isa.S_SWAPPC_B64 || in.Op == isa.S_CALL_B64 }
+
+// around lists the functions before and behind a kernel's code that a call may
+// reach. Kernels before it are none.
+func (f *File) around(entry, end uint64) (before, behind []*Function) {
+	last := uint64(0)
+	for i := range f.funcs {
+		fn := &f.funcs[i]
+		_, kernel := f.symbols[fn.Name+".kd"]
+		to := fn.Addr + uint64(len(fn.Code))
+		switch {
+		case fn.Addr < entry && !kernel && len(fn.Code) > 0 && fn.Addr >= last && to <= entry && entry-fn.Addr <= 1<<31:
+			before, last = append(before, fn), to
+		case fn.Addr >= end && fn.Addr-entry <= 1<<31:
+			behind, end = append(behind, fn), to
+		}
+	}
+	return before, behind
+}
+
+// add appends a function's code.
+func (f *File) add(k *isa.Kernel, fn *Function, origin uint64) error {
+	insts, err := isa.DecodeAll(f.CPU, fn.Code)
+	if err != nil {
+		return fmt.Errorf("function %s: %w", fn.Name, err)
+	}
+	appendCode(k, insts, fn.Addr-origin)
+	return nil
+}
+
+func appendCode(k *isa.Kernel, insts []isa.Inst, pc uint64) {
+	base := int32(len(k.Insts))
+	for _, in := range insts {
+		in.PC += uint32(pc)
+		if in.Target >= 0 {
+			in.Target += base
+		}
+		k.Insts = append(k.Insts, in)
+	}
 }
 
 // resolve finds the targets of branches between functions and refuses those that

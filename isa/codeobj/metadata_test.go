@@ -117,7 +117,7 @@ func TestParseYAML(t *testing.T) {
 
 // A relocatable file's descriptor points to its code once relocated.
 func TestRelocation(t *testing.T) {
-	f := &File{CPU: isa.GFX942, bases: []uint64{0, 0, 0x1000}, segments: []segment{{0, make([]byte, 8), true}, {0x1000, make([]byte, 64), false}}}
+	f := &File{CPU: isa.GFX942, bases: []uint64{0, 0, 0x1000}, segments: []segment{{0, make([]byte, 8), true, 8}, {0x1000, make([]byte, 64), false, 64}}}
 	le := binary.LittleEndian
 	record := func(at, kind, addend uint64) []byte {
 		b := le.AppendUint64(nil, at)

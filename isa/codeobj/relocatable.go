@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+
+	"github.com/whisker-sim/whisker/isa"
 )
 
 // Relocation types of AMDGPU (LLVM AMDGPUUsage, "Relocation Records").
@@ -39,16 +41,16 @@ func (f *File) place(e *elf.File, data []byte) error {
 	next := uint64(0)
 	for _, exec := range []bool{true, false} {
 		for i, s := range e.Sections {
-			if s.Flags&elf.SHF_ALLOC == 0 || (s.Flags&elf.SHF_EXECINSTR != 0) != exec || s.Type == elf.SHT_NOBITS || s.Type == elf.SHT_NOTE {
+			if s.Flags&elf.SHF_ALLOC == 0 || (s.Flags&elf.SHF_EXECINSTR != 0) != exec || s.Type == elf.SHT_NOTE {
 				continue
 			}
 			b, ok := contents(s, data)
-			if !ok {
+			if !ok && s.Type != elf.SHT_NOBITS {
 				return fmt.Errorf("cut short: section %s ends behind byte %#x", s.Name, len(data))
 			}
 			f.bases[i] = next
-			f.segments = append(f.segments, segment{next, bytes.Clone(b), exec}) // relocations change it
-			next = (next + uint64(len(b)) + 2*pageBytes - 1) &^ (pageBytes - 1)
+			f.segments = append(f.segments, segment{next, bytes.Clone(b), exec, s.Size}) // relocations change it
+			next = (next + max(uint64(len(b)), min(s.Size, 2*isa.MaxImage)) + 2*pageBytes - 1) &^ (pageBytes - 1)
 		}
 	}
 	if len(f.segments) == 0 {

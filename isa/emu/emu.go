@@ -119,6 +119,9 @@ func newRunner(l *isa.Launch, o Options) (*runner, error) {
 		o.MaxInsts = DefaultMaxInsts
 	}
 	r := &runner{l: l, k: k, o: o, code: analyse(k)}
+	if err := k.Load(l.Memory); err != nil {
+		return nil, err
+	}
 	r.kernarg = l.Memory.Alloc("kernarg", uint64(max(len(l.Kernarg), 16)))
 	l.Memory.Write(r.kernarg, l.Kernarg)
 	r.waves = make([]wave, k.Waves())
