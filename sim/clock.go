@@ -67,10 +67,14 @@ func point(r *report.Run) string {
 
 // fittedOnThis reports whether this very run, kernel and machine, is one that
 // the clock was fitted on: the built-in machine as it is and the kernel's own
-// choices for the size. Anything else is a prediction.
+// choices for the size. A point that was fitted on one of the machines that share
+// the constant names it ("... on MI325X"). Anything else is a prediction.
 func (l clockLaw) fittedOnThis(r *report.Run, cpu isa.CPU) bool {
 	p, o := point(r), &r.Options
-	if !slices.ContainsFunc(l.fittedOn, func(s string) bool { return strings.HasPrefix(s, p) }) {
+	if !slices.ContainsFunc(l.fittedOn, func(s string) bool {
+		s, machine, named := strings.Cut(s, " on ")
+		return strings.HasPrefix(s, p) && (!named || strings.EqualFold(machine, r.Machine.Name))
+	}) {
 		return false
 	}
 	own, err := configs.Load(r.Machine.Name)

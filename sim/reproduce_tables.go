@@ -133,7 +133,7 @@ func kernelTargets() ([]tableRow, error) {
 				row.options["dtype"] = "fp8"
 				row.label += " fp8"
 			}
-			if m == 8192 && row.options["dtype"] == "bf16" && row.arch == "mi355x" {
+			if m == 8192 && row.options["dtype"] == "bf16" { // of either generation
 				row.kind, row.note = KindCalibrated, "the clock law's 16-bit energy was fitted on this row"
 			}
 		case "layernorm", "rotary":
