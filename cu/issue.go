@@ -372,6 +372,16 @@ func (c *CU) issueInternal(w *wave, u *uop, now int64) {
 		c.releaseBarrier(w.wg, w, now)
 	case kindEnd:
 		c.endWave(w, u, now)
+	case kindTrap:
+		// A trace holds what waves did, so its traps are those that went on.
+		if c.prog.Source == nil {
+			w.st.PC = int(w.pc)
+			if err := isa.Exec(c.prog.Kernel, &c.prog.Kernel.Insts[w.pc], &w.st); err != nil {
+				c.fail(w, err)
+				return
+			}
+		}
+		c.issued(w, u, now, next, StallSleep)
 	case kindSetRegisters, kindMBarInit, kindMBarArrive, kindMBarWait, kindTileCopy, kindBlockWait:
 		c.issueExtension(w, u, now)
 	default:

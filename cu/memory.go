@@ -89,6 +89,10 @@ func (c *CU) ldsAccess(w *wave, u *uop) (*ldsCache, bool) {
 		return nil, false
 	}
 	a := &w.st.Access
+	if err := c.insideLDS(w, a, u.twoAddr); err != nil {
+		c.fail(w, err)
+		return nil, false
+	}
 	*m = c.ldsCost(u, a, 0)
 	if w.log != nil {
 		w.log.Address(int(w.pc), a, u.twoAddr)
@@ -186,6 +190,9 @@ func (c *CU) vmemAccess(w *wave, u *uop, op *cache.MemOp) (moved uint64, ok bool
 	if err == nil {
 		err = c.checkMemory(w, u, &w.st.Access)
 		c.markDMA(w, u, in)
+	}
+	if err == nil && u.memKind == uint8(cache.MemLDSDMA) {
+		err = c.dmaInsideLDS(w, &w.st.Access)
 	}
 	if err != nil {
 		c.fail(w, err)

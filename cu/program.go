@@ -25,6 +25,7 @@ const (
 	kindNop
 	kindSleep
 	kindEnd
+	kindTrap
 	kindBlock // x_mma; the rest too are extensions
 	kindSetRegisters
 	kindMBarInit
@@ -389,8 +390,10 @@ func decodeInternal(u *uop, in *isa.Inst) error {
 		u.kind, u.idle = kindSleep, int64(imm&127)*64
 	case isa.S_ENDPGM:
 		u.kind = kindEnd
+	case isa.S_TRAP:
+		u.kind = kindTrap
 	default:
-		u.kind = kindNop // s_sethalt, s_icache_inv, s_trap 3, ...: an issue slot and no effect
+		u.kind = kindNop // s_sethalt, s_icache_inv, ...: an issue slot and no effect
 	}
 	return nil
 }

@@ -26,11 +26,20 @@ func openObject(path string) (*codeobj.File, error) {
 }
 
 // ISADisasm lists a code object as llvm-objdump -d does, or only one kernel's
-// part of it; text leaves addresses and encodings out.
-func ISADisasm(w io.Writer, path, kernel string, text bool) error {
+// part of it; text leaves addresses and encodings out. A cpu that is given must be
+// the object's.
+func ISADisasm(w io.Writer, path, kernel, cpu string, text bool) error {
+	if cpu != "" {
+		if _, err := processor(cpu); err != nil {
+			return err
+		}
+	}
 	f, err := openObject(path)
 	if err != nil {
 		return err
+	}
+	if cpu != "" && cpu != f.CPU.String() {
+		return usagef("%s is code for %s, and --cpu is %s", path, f.CPU, cpu)
 	}
 	if err := asm.Disassemble(w, f, asm.ListOptions{Kernel: kernel, Text: text}); err != nil {
 		return &UsageError{err}

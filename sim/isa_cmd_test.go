@@ -38,9 +38,11 @@ func TestISARefuses(t *testing.T) {
 		"too long":       {ISADisasmHex(&out, strings.NewReader("000080bf00"), "gfx942"), "5 bytes, but s_nop 0 has 4"},
 		"no instruction": {ISAAsmHex(&out, strings.NewReader("fly"), "gfx942"), `unknown mnemonic "fly"`},
 		"other CPU":      {ISAAsmHex(&out, strings.NewReader("v_prng_b32 v0, v1"), "gfx942"), "not on this CPU"},
-		"no file":        {ISADisasm(&out, "nowhere.co", "", false), "nowhere.co"},
-		"no object":      {ISADisasm(&out, "isa_cmd_test.go", "", false), "not an ELF file"},
-		"no kernel":      {ISADisasm(&out, objects+"hand.gfx950.co", "foot", false), "it has hand"},
+		"no file":        {ISADisasm(&out, "nowhere.co", "", "", false), "nowhere.co"},
+		"no object":      {ISADisasm(&out, "isa_cmd_test.go", "", "", false), "not an ELF file"},
+		"no kernel":      {ISADisasm(&out, objects+"hand.gfx950.co", "foot", "gfx950", false), "it has hand"},
+		"another CPU":    {ISADisasm(&out, objects+"hand.gfx950.co", "", "gfx942", false), "is code for gfx950, and --cpu is gfx942"},
+		"unknown CPU":    {ISADisasm(&out, objects+"hand.gfx950.co", "", "gfx90a", false), "choose gfx942 or gfx950"},
 		"no source":      {ISAAsm("nowhere.s", "", ""), "nowhere.s"},
 		"bad source":     {ISAAsm("isa_cmd_test.go", "", "gfx942"), "isa_cmd_test.go:1"},
 		"format":         {ISACoverage(&out, "xml"), "table, json or csv"},
@@ -71,7 +73,7 @@ func TestISAAsmWrites(t *testing.T) {
 		t.Error("gfx950 code was assembled for gfx942")
 	}
 	var out bytes.Buffer
-	if err := ISADisasm(&out, filepath.Join(dir, "hand.co"), "hand", true); err != nil || !strings.Contains(out.String(), "v_mfma_f32_16x16x32_bf16 v[8:11]") {
+	if err := ISADisasm(&out, filepath.Join(dir, "hand.co"), "hand", "", true); err != nil || !strings.Contains(out.String(), "v_mfma_f32_16x16x32_bf16 v[8:11]") {
 		t.Errorf("%v\n%s", err, &out)
 	}
 	if files, _ := os.ReadDir(dir); len(files) != 2 {

@@ -508,6 +508,11 @@ func (t *openedTrace) matches(object, kernel string) error {
 	if kernel == "" {
 		kernel = t.Launch(0).Kernel
 	}
+	for i := range t.Launches() {
+		if l := t.Launch(i); l.Kernel == kernel && l.CPU != f.CPU.String() {
+			return usagef("%s was recorded on %s, and %s is code for %s", t.path, l.CPU, object, f.CPU)
+		}
+	}
 	k, _, err := f.Kernel(kernel)
 	if err != nil {
 		return &UsageError{err}

@@ -55,7 +55,7 @@ func (c *isaDisasmCmd) Run(w io.Writer) error {
 		return err
 	}
 	if c.File != "" {
-		return sim.ISADisasm(w, c.File, c.Kernel, c.RawText)
+		return sim.ISADisasm(w, c.File, c.Kernel, c.CPU, c.RawText)
 	}
 	r, err := c.open()
 	if err != nil {
