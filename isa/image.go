@@ -1,6 +1,9 @@
 package isa
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Image is the loaded form of a code object: the segments that instructions
 // reach relative to the program counter (constant tables, globals, the code
@@ -24,6 +27,7 @@ const (
 	imageLow   = 1 << 30
 	imageSlots = 1024
 	imageAlign = 2 << 20
+	allocLow   = 1 << 32 // the first address of Alloc
 
 	// MaxImage is the most bytes that an image spans.
 	MaxImage = 1 << 30
@@ -40,18 +44,12 @@ func (k *Kernel) Load(m *Memory) error {
 	if x == nil {
 		return nil
 	}
-	at := 0
-	for ; at < len(m.regions) && m.regions[at].Base < x.Base+x.Size; at++ {
-		r := &m.regions[at]
-		if r.Base == x.Base && r.Size == x.Size && r.Name == imageName {
-			return nil
-		}
-		if r.Base+r.Size > x.Base {
-			return fmt.Errorf("isa: kernel %s: the image of its code object overlaps allocation %q at %#x", k.Name, r.Name, r.Base)
-		}
+	if r, ok := m.Find(x.Base, x.Size); ok && r.Name == imageName && r.Base == x.Base {
+		return nil
 	}
-	regions := append(m.regions[:at:at], Region{Name: imageName, Base: x.Base, Size: x.Size})
-	m.regions = append(regions, m.regions[at:]...)
+	if err := m.Place(imageName, x.Base, x.Size); err != nil {
+		return fmt.Errorf("isa: kernel %s: the image of its code object: %w", k.Name, err)
+	}
 	for _, s := range x.Segments {
 		m.Write(x.Base+s.Offset, s.Data)
 	}
@@ -61,3 +59,22 @@ func (k *Kernel) Load(m *Memory) error {
 // imageName is the name of an image's region; like the copy of the code that
 // waves fetch it is no buffer of the program.
 const imageName = "code"
+
+// Placed reports whether an address is an image's, which Place gives out and not
+// Alloc.
+func Placed(addr uint64) bool { return addr >= imageLow && addr < allocLow }
+
+// Place reserves size bytes at an address below those of Alloc.
+func (m *Memory) Place(name string, base, size uint64) error {
+	if !Placed(base) || size > allocLow-base {
+		return fmt.Errorf("%d bytes at %#x lie outside [%#x, %#x)", size, base, uint64(imageLow), uint64(allocLow))
+	}
+	at := 0
+	for ; at < len(m.regions) && m.regions[at].Base < base+size; at++ {
+		if r := &m.regions[at]; r.Base+r.Size > base {
+			return fmt.Errorf("%d bytes at %#x overlap %q at %#x", size, base, r.Name, r.Base)
+		}
+	}
+	m.regions = slices.Insert(m.regions, at, Region{Name: name, Base: base, Size: size})
+	return nil
+}

@@ -39,7 +39,7 @@ type Memory struct {
 }
 
 // NewMemory returns an empty device memory.
-func NewMemory() *Memory { return &Memory{next: 1 << 32} }
+func NewMemory() *Memory { return &Memory{next: allocLow} }
 
 // Alloc reserves size bytes aligned to 2 MiB (the driver's fragment) and
 // returns the base address.

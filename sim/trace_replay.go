@@ -309,6 +309,12 @@ func (t *openedTrace) built(i int) (*workloads.Built, error) {
 		if r.Bytes > maxBufferBytes {
 			return nil, fmt.Errorf("region %s has %d bytes", r.Name, r.Bytes)
 		}
+		if isa.Placed(r.Base) {
+			if err := mem.Place(r.Name, r.Base, r.Bytes); err != nil {
+				return nil, fmt.Errorf("region %s: %w", r.Name, err)
+			}
+			continue
+		}
 		if base := mem.Alloc(r.Name, r.Bytes); base != r.Base {
 			return nil, fmt.Errorf("region %s lies at %#x, where this version of Whisker puts %#x", r.Name, r.Base, base)
 		}
