@@ -102,3 +102,29 @@ func TestImageIsLoadedOnce(t *testing.T) {
 		t.Errorf("hand: image %v, base %#x, entry %d: %v", k.Image != nil, k.CodeBase, k.Entry, err)
 	}
 }
+
+// A trace of a kernel with an image replays in the same cycles, and is told apart
+// from code of another processor.
+func TestReplayOfImage(t *testing.T) {
+	object, err := filepath.Abs(imageObject)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	file, path := filepath.Join(dir, "l.yaml"), filepath.Join(dir, "l.trace")
+	text := "code_object: " + object + "\nkernel: point\ngrid: [1]\nworkgroup: [64]\nargs:\n  - {name: out, type: f32, shape: [64]}\n  - {name: n, type: i32, value: 3}\n"
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	want, err := RunLaunch(LaunchOptions{File: file, RunOptions: RunOptions{Arch: "mi355x", Mode: "timing", Threads: 1, Trace: path}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := mustReplay(t, ReplayOptions{File: path, CodeObject: object}); got.Cycles != want.Cycles {
+		t.Errorf("%d cycles, the run %d", got.Cycles, want.Cycles)
+	}
+	_, err = Replay(ReplayOptions{File: path, CodeObject: objects + "vadd.gfx942.co", Threads: 1})
+	if err == nil || !strings.Contains(err.Error(), "recorded on gfx950") {
+		t.Errorf("code of another processor, other kernel: %v", err)
+	}
+}
