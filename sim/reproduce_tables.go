@@ -137,7 +137,7 @@ func kernelTargets() ([]tableRow, error) {
 				row.kind, row.note = KindCalibrated, "the clock law's 16-bit energy was fitted on this row"
 			}
 		case "layernorm", "rotary":
-			row.kernel = p.kernel
+			row.kernel, row.streams = p.kernel, true
 		default:
 			row.kernel, row.options = attentionRow(p)
 		}
