@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/whisker-sim/whisker/isa/codeobj"
 	"github.com/whisker-sim/whisker/lds"
 	"github.com/whisker-sim/whisker/report"
+	"github.com/whisker-sim/whisker/report/output"
 )
 
 // openObject opens a code object; what is wrong with it is the user's.
@@ -149,28 +149,10 @@ func ISAAsm(source, output, cpu string) error {
 
 // writeWhole writes a file under its final name only when all of it is written.
 func writeWhole(path string, data []byte) error {
-	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() { // a device or a pipe takes no rename
-		return os.WriteFile(path, data, 0o644)
+	if err := output.Check(path); err != nil {
+		return &UsageError{err}
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	_, err = f.Write(data)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Chmod(f.Name(), 0o644)
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	return nil
+	return output.WriteFile(path, data)
 }
 
 // CoverageRow is an opcode that decodes but cannot be run one way or the other.

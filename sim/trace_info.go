@@ -396,11 +396,11 @@ func writeTrace(path string, write func(*trace.Writer) error) error {
 		err = w.Close()
 	}
 	if err != nil {
-		f.discard()
+		f.Discard()
 		if errors.Is(err, os.ErrInvalid) {
 			return usagef("%s: %w", path, err)
 		}
 		return err
 	}
-	return f.commit()
+	return f.Commit()
 }

@@ -4,14 +4,13 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"reflect"
 
 	"github.com/whisker-sim/whisker/configs"
 	"github.com/whisker-sim/whisker/cu"
 	"github.com/whisker-sim/whisker/isa"
 	"github.com/whisker-sim/whisker/report"
+	"github.com/whisker-sim/whisker/report/output"
 	"github.com/whisker-sim/whisker/trace"
 	"github.com/whisker-sim/whisker/workloads"
 	"github.com/whisker-sim/whisker/xcd"
@@ -20,7 +19,7 @@ import (
 // tracing writes the trace of a run while it goes on. A nil tracing writes
 // nothing.
 type tracing struct {
-	file *outputFile
+	file *output.File
 	w    *trace.Writer
 	dies []*dieLog // of the running launch
 	err  error
@@ -29,40 +28,12 @@ type tracing struct {
 	regions []trace.Region // of the running launch, before the machine adds its own
 }
 
-// outputFile is a file that appears under its name only when it is complete.
-type outputFile struct {
-	*os.File
-	path string
-}
-
-func createOutput(path string) (*outputFile, error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+func createOutput(path string) (*output.File, error) {
+	f, err := output.Create(path)
 	if err != nil {
-		return nil, usagef("%s cannot be written: %w", path, err)
+		return nil, &UsageError{err}
 	}
-	return &outputFile{f, path}, nil
-}
-
-// commit gives the file its name.
-func (f *outputFile) commit() error {
-	err := f.Chmod(0o644)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), f.path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-		return fmt.Errorf("%s cannot be written: %w", f.path, err)
-	}
-	return nil
-}
-
-// discard removes what was written.
-func (f *outputFile) discard() {
-	f.Close()
-	os.Remove(f.Name())
+	return f, nil
 }
 
 // startTrace opens the trace that o asks for, anew for every try of a run.
@@ -77,7 +48,7 @@ func (o *RunOptions) startTrace() error {
 	}
 	w, err := trace.NewWriter(f)
 	if err != nil {
-		f.discard()
+		f.Discard()
 		return fmt.Errorf("%s: %w", o.Trace, err)
 	}
 	o.tracing = &tracing{file: f, w: w}
@@ -93,17 +64,17 @@ func (t *tracing) finish() error {
 	t.file = nil
 	err := t.w.Close()
 	if err != nil {
-		f.discard()
-		return fmt.Errorf("%s cannot be written: %w", f.path, err)
+		f.Discard()
+		return fmt.Errorf("%s cannot be written: %w", f.Path(), err)
 	}
-	return f.commit()
+	return f.Commit()
 }
 
 // discard removes the trace of a run that has failed; after finish it does
 // nothing.
 func (t *tracing) discard() {
 	if t != nil && t.file != nil {
-		t.file.discard()
+		t.file.Discard()
 		t.file = nil
 	}
 }
@@ -175,7 +146,7 @@ func (t *tracing) end(cycles int64) error {
 
 func (t *tracing) fail(err error) error {
 	if err != nil && t.err == nil {
-		t.err = fmt.Errorf("%s cannot be written: %w", t.file.path, err)
+		t.err = fmt.Errorf("%s cannot be written: %w", t.file.Path(), err)
 	}
 	return t.err
 }

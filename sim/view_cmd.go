@@ -14,6 +14,7 @@ import (
 	"github.com/whisker-sim/whisker/report/daisen"
 	"github.com/whisker-sim/whisker/report/html"
 	"github.com/whisker-sim/whisker/report/konata"
+	"github.com/whisker-sim/whisker/report/output"
 	"github.com/whisker-sim/whisker/report/perfetto"
 	"github.com/whisker-sim/whisker/report/timeline"
 )
@@ -43,11 +44,8 @@ func (o *Outputs) check() error {
 		if path == "" {
 			continue
 		}
-		if st, err := os.Stat(path); err == nil && st.IsDir() {
-			return usagef("%s is a directory; give the name of a file", path)
-		}
-		if st, err := os.Stat(filepath.Dir(path)); err != nil || !st.IsDir() {
-			return usagef("%s cannot be written: there is no directory %s", path, filepath.Dir(path))
+		if err := output.Check(path); err != nil {
+			return &UsageError{err}
 		}
 	}
 	if st, err := os.Stat(o.RCV); o.RCV != "" && err == nil && !st.IsDir() {
@@ -91,11 +89,13 @@ func WriteOutputs(r *timeline.Recording, o Outputs, notices io.Writer) error {
 
 // to writes a file whole or not at all.
 func to(write func(w io.Writer) error) func(path string) error {
-	return func(path string) error { return timeline.Replace(path, write) }
+	return func(path string) error { return output.Replace(path, write) }
 }
 
 func wrote(notices io.Writer, path string) {
-	if st, err := os.Stat(path); err == nil {
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
+		fmt.Fprintf(notices, "wrote %s\n", path)
+	} else if err == nil {
 		size := fmt.Sprintf("%.1f MB", float64(st.Size())/1e6)
 		if st.Size() < 1e5 {
 			size = fmt.Sprintf("%.0f kB", float64(st.Size())/1e3)

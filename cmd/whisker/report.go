@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/whisker-sim/whisker/report"
+	"github.com/whisker-sim/whisker/report/output"
 	"github.com/whisker-sim/whisker/report/plots"
 	"github.com/whisker-sim/whisker/report/results"
 	"github.com/whisker-sim/whisker/sim"
@@ -156,20 +157,8 @@ func writeTo(w io.Writer, path string, write func(io.Writer) error) error {
 	if path == "" {
 		return write(w)
 	}
-	f, err := os.CreateTemp(dirOf(path), ".whisker-*.tmp")
-	if err != nil {
-		return &sim.UsageError{Err: fmt.Errorf("%s cannot be written: %w", path, errors.Unwrap(err))}
+	if err := output.Check(path); err != nil {
+		return &sim.UsageError{Err: err}
 	}
-	defer os.Remove(f.Name())
-	if err := errors.Join(write(f), f.Chmod(0o644), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
-}
-
-func dirOf(path string) string {
-	if i := strings.LastIndexByte(path, '/'); i >= 0 {
-		return path[:i+1]
-	}
-	return "."
+	return output.Replace(path, write)
 }

@@ -12,7 +12,6 @@ import (
 	"database/sql"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -21,6 +20,7 @@ import (
 	"github.com/sarchlab/akita/v4/sim"
 	"github.com/sarchlab/akita/v4/tracing"
 
+	"github.com/whisker-sim/whisker/report/output"
 	"github.com/whisker-sim/whisker/report/timeline"
 )
 
@@ -58,16 +58,16 @@ type event struct {
 
 // Write writes a recording to path, which is replaced only by a whole file.
 func Write(path string, r *timeline.Recording) (err error) {
-	tmp, err := os.MkdirTemp(filepath.Dir(path), ".whisker-*")
+	f, err := output.Create(path)
 	if err != nil {
+		return err
+	}
+	if err := write(f.Name(), r); err != nil { // into the empty file, which SQLite takes for a new one
+		f.Discard()
+		os.Remove(f.Name() + "-journal")
 		return fmt.Errorf("%s cannot be written: %w", path, err)
 	}
-	defer os.RemoveAll(tmp)
-	file := filepath.Join(tmp, "trace.sqlite3")
-	if err := write(file, r); err != nil {
-		return fmt.Errorf("%s cannot be written: %w", path, err)
-	}
-	return os.Rename(file, path)
+	return f.Commit()
 }
 
 func write(file string, r *timeline.Recording) (err error) {

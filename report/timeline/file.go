@@ -9,11 +9,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/whisker-sim/whisker/report"
+	"github.com/whisker-sim/whisker/report/output"
 )
 
 // FileVersion is the version of run files. It grows with every change that an
@@ -167,7 +167,7 @@ func (r *Recording) check() error {
 
 // WriteFile writes a run file under its final name only when it is whole.
 func WriteFile(path string, r *Recording) error {
-	return Replace(path, func(w io.Writer) error { return Write(w, r) })
+	return output.Replace(path, func(w io.Writer) error { return Write(w, r) })
 }
 
 // ReadFile reads a run file.
@@ -181,36 +181,4 @@ func ReadFile(path string) (*Recording, error) {
 		return nil, fmt.Errorf("%s is a directory, not a recorded run", path)
 	}
 	return Read(bufio.NewReader(f), path, MaxFileBytes)
-}
-
-// Replace writes a file beside path and gives it the name when all of it is
-// written, so that no partial file is left under that name.
-func Replace(path string, write func(w io.Writer) error) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), ".whisker-*")
-	if err != nil {
-		return fmt.Errorf("%s cannot be written: %w", path, errors.Unwrap(err))
-	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-		}
-	}()
-	b := bufio.NewWriterSize(f, 1<<18)
-	if err = write(b); err == nil {
-		err = b.Flush()
-	}
-	if err == nil {
-		err = f.Chmod(0o644)
-	}
-	if err == nil {
-		err = f.Close()
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return fmt.Errorf("%s cannot be written: %w", path, err)
-	}
-	return nil
 }
