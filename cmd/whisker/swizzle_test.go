@@ -34,7 +34,7 @@ func TestSwizzleExitCodes(t *testing.T) {
 		{"swizzle show --grid 76x57 --order hilbert -W 3", 2, "", "order hilbert has no window"},
 		{"swizzle show --grid 48", 2, "", `--grid is "48"; write it as rows x columns`},
 		{"swizzle show --grid 48x36 --first=-1", 2, "", "--first is -1"},
-		{"swizzle show --grid 48x36 --png nowhere/map.png", 1, "", "nowhere/map.png"},
+		{"swizzle show --grid 48x36 --png nowhere/map.png", 2, "", "nowhere/map.png"},
 		{"swizzle estimate --tile 192", 2, "", "--tile"},
 		{"swizzle estimate --m 0", 2, "", "--m is 0"},
 		{"swizzle estimate --k=-1", 2, "", "--k is -1"},
