@@ -127,6 +127,20 @@ func newRecorder(ask *RecordOptions, m *configs.Machine, groups int, expected in
 	return r, nil
 }
 
+// refuseRecording refuses what newRecorder will refuse, before anything is run.
+func (o *RunOptions) refuseRecording(m *configs.Machine, job *workloads.Job) error {
+	for _, b := range job.Kernels {
+		ask, err := o.Record.forKernel(job, b)
+		if err != nil {
+			return err
+		}
+		if _, err := newRecorder(ask, m, b.Launch.NumWorkgroups(), expectedInsts(b)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // attach adds the recorder to a run's options; stop ends the run when the limit
 // is passed.
 func (r *recorder) attach(o *xcd.GPUOptions, stop func()) {

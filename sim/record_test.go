@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -194,8 +195,13 @@ func TestRecordRefusals(t *testing.T) {
 		}
 	}
 	o := RunOptions{Kernel: "gemm", Arch: "mi355x", M: 8192, N: 8192, K: 8192, Mode: "timing", Threads: 1, Record: &RecordOptions{CUs: "all", LimitMB: 16}}
+	begin := time.Now()
 	if _, err := Run(o); err == nil || !strings.Contains(err.Error(), "takes about") {
 		t.Errorf("a recording of the whole chip in 16 MB: %v", err)
+	}
+	// The pilots that guess the clock take 8 s; building the job, a tenth of one.
+	if d := time.Since(begin); d > 4*time.Second {
+		t.Errorf("refused after %v: something has been run", d)
 	}
 	// A limit that is only met on the way stops the run.
 	o = small("mi355x")

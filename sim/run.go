@@ -59,6 +59,9 @@ func Run(o RunOptions) (*report.Run, error) {
 // try has its own, with memory as a launch finds it.
 func runJob(o *RunOptions, machine *configs.Resolved, job *workloads.Job) (*report.Run, *workloads.Job, error) {
 	m := machine.Machine()
+	if err := o.refuseRecording(m, job); err != nil {
+		return nil, nil, err
+	}
 	law := clockFor(machine, job.DType)
 	again := func() (err error) {
 		if o.replay != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -101,6 +102,68 @@ func TestTruncatedReplay(t *testing.T) {
 	}
 }
 
+// TestMissingWaves: of a trace that is cut between its waves, the ones that are
+// missing are counted by the launch's grid, not by what is left of them.
+func TestMissingWaves(t *testing.T) {
+	dir := t.TempDir()
+	text, path, cut := filepath.Join(dir, "many.txt"), filepath.Join(dir, "many.trace"), filepath.Join(dir, "cut.trace")
+	var b bytes.Buffer
+	b.WriteString(".cpu gfx950\n.workgroups 32\n.waves 4\n.lds 4096\n")
+	for i := range 500 {
+		fmt.Fprintf(&b, "ds_read_b32 v1, v0 @ lane*4 + %d\n", i*i%3000&^3)
+	}
+	if err := os.WriteFile(text, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := ImportText(&b, text, ImportOptions{Out: path, Arch: "mi355x", Set: oneDie, Format: "table"}); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr, err := openTrace(path, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.Close()
+	chunks, err := tr.Chunks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, c := range chunks {
+		if c.Kind == trace.KindWaves {
+			n = int(c.Offset + 40) // within the last one
+		}
+	}
+	if err := os.WriteFile(cut, whole[:n], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r := mustReplay(t, ReplayOptions{File: cut, AllowTruncated: true})
+	lack := 128 - r.Replay.Waves
+	if r.Replay.Waves == 0 || lack == 0 || r.Replay.Complete {
+		t.Fatalf("%+v: the trace has not been cut between waves", r.Replay)
+	}
+	want := fmt.Sprintf("launch 0 lacks %d of 128 waves", lack)
+	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, want) {
+		t.Errorf("notes %q, want %q", notes, want)
+	}
+	for _, show := range []func() error{
+		func() error { return TraceInfoOf(&b, cut, true, "json") },
+		func() error { return TraceCheck(&b, cut, "", "", true, "json") },
+	} {
+		b.Reset()
+		if err := show(); err != nil || !strings.Contains(b.String(), fmt.Sprintf(`"waves_missing": %d`, lack)) {
+			t.Errorf("%v, want %d missing waves: %s", err, lack, &b)
+		}
+	}
+	b.Reset()
+	if err := TraceInfoOf(&b, cut, true, "table"); err != nil || !strings.Contains(b.String(), fmt.Sprintf("%d of 128 waves", lack)) {
+		t.Errorf("%v: %s", err, &b)
+	}
+}
+
 func TestTraceCommands(t *testing.T) {
 	path, cycles := tinyTrace(t)
 	var b bytes.Buffer
@@ -125,9 +188,10 @@ func TestTraceCommands(t *testing.T) {
 	if lines := strings.Split(strings.TrimSpace(b.String()), "\n"); len(lines) != 7 || !strings.Contains(lines[2], "s_load_dwordx4") || !strings.Contains(lines[2], "0x1") {
 		t.Errorf("dump:\n%s", &b)
 	}
-	for _, s := range []Selection{{Workgroups: "x"}, {Waves: "3-1"}, {Range: "1,3"}, {Workgroups: "99"}, {Launch: 5}} {
-		if _, ok := errors.AsType[*UsageError](TraceDump(&b, path, s, false)); !ok {
-			t.Errorf("%+v is taken", s)
+	for _, s := range []Selection{{Workgroups: "x"}, {Waves: "3-1"}, {Range: "1,3"}, {Workgroups: "99"}, {Launch: 5}, {Range: "900000-900001"}} {
+		b.Reset()
+		if _, ok := errors.AsType[*UsageError](TraceDump(&b, path, s, false)); !ok || b.Len() > 0 {
+			t.Errorf("%+v is taken, or leaves output: %s", s, &b)
 		}
 	}
 }
@@ -255,6 +319,10 @@ func TestSpins(t *testing.T) {
 	got := mustReplay(t, ReplayOptions{File: path, CodeObject: object})
 	if got.Cycles != want.Cycles || got.WaveInstructions != want.WaveInstructions || strings.Contains(strings.Join(got.Notes, "\n"), "depends on timing") {
 		t.Errorf("%d cycles and %d instructions, the run %d and %d; notes %q", got.Cycles, got.WaveInstructions, want.Cycles, want.WaveInstructions, got.Notes)
+	}
+	_, err = Replay(ReplayOptions{File: path, CodeObject: object, KernelName: "spun", Threads: 1})
+	if _, ok := errors.AsType[*UsageError](err); !ok || !strings.Contains(err.Error(), "no launch of kernel spun; it has spin") {
+		t.Errorf("a kernel that the trace lacks: %v", err)
 	}
 	notes := strings.Join(mustReplay(t, ReplayOptions{File: path, Set: []string{"lds.latency_cycles=90"}}).Notes, "\n")
 	for _, s := range []string{"waits in a loop", "s_cbranch_scc1", "reads the clock", "s_memtime"} {

@@ -48,7 +48,8 @@ type LaunchInfo struct {
 	Workgroups   int                `json:"workgroups"`
 	InTrace      int                `json:"workgroups_in_trace"`
 	Waves        int                `json:"waves"`
-	Dropped      int                `json:"waves_dropped"`
+	Missing      int                `json:"waves_missing"` // of a truncated trace; -1: not known
+	Dropped      int                `json:"waves_dropped"` // of the missing ones, those that are cut off in the middle
 	Patterns     int                `json:"patterns"`
 	Cycles       int64              `json:"recorded_cycles"`
 	Instructions uint64             `json:"instructions"`
@@ -93,9 +94,7 @@ func (t *openedTrace) info() (*TraceInfo, error) {
 		if r.Dependence == nil {
 			r.Dependence = []trace.Dependence{}
 		}
-		for _, g := range t.Workgroups(i) {
-			r.Waves += len(t.Waves(i, g))
-		}
+		r.Waves, r.Missing = t.waves(i), t.missing(i)
 		if res := t.Result(i); res != nil {
 			r.Cycles, r.Instructions = res.Cycles, res.Instructions
 		}
@@ -135,8 +134,8 @@ func TraceInfoOf(w io.Writer, path string, allowTruncated bool, format string) e
 		tab.Add("  instructions", report.Thousands(int64(l.Instructions)))
 		tab.Add("  recorded cycles", report.Thousands(l.Cycles))
 		tab.Add("  lane patterns", l.Patterns)
-		if l.Dropped > 0 {
-			tab.Add("  cut off", fmt.Sprintf("%d waves", l.Dropped))
+		if s := t.lossOf(i); s != "" {
+			tab.Add("  missing", s)
 		}
 		if s := dependenceNote(l.Dependence); s != "" {
 			tab.Add("  depends", s)
@@ -149,6 +148,68 @@ func TraceInfoOf(w io.Writer, path string, allowTruncated bool, format string) e
 		}
 	}
 	return writeRows(w, format, &tab, x)
+}
+
+// waves is how many waves of launch i are whole in the trace.
+func (t *openedTrace) waves(i int) int {
+	n := 0
+	for _, g := range t.Workgroups(i) {
+		n += len(t.Waves(i, g))
+	}
+	return n
+}
+
+// launched is how many waves launch i has by its grid.
+func (t *openedTrace) launched(i int) int {
+	l := t.Launch(i)
+	return (l.Workgroup[0]*l.Workgroup[1]*l.Workgroup[2] + trace.Lanes - 1) / trace.Lanes * l.Workgroups[0] * l.Workgroups[1] * l.Workgroups[2]
+}
+
+// missing is how many waves of launch i a truncated trace lacks: of its grid, or
+// of its result where that is there. It is -1 where nothing says how many there
+// were: a slice, and hardware's workgroups, may lack waves from the outset.
+func (t *openedTrace) missing(i int) int {
+	l, n := t.Launch(i), t.waves(i)
+	switch res := t.Result(i); {
+	case t.Truncated() == nil:
+		return 0
+	case res != nil:
+		return max(res.Waves-n, 0)
+	case l.Slice != "" || l.Origin == "att":
+		return -1
+	}
+	return max(t.launched(i)-n, 0)
+}
+
+// lossOf says how many waves of launch i are missing from a truncated trace.
+func (t *openedTrace) lossOf(i int) string {
+	s := ""
+	switch n := t.missing(i); n {
+	case 0:
+		return ""
+	case -1:
+		s = "an unknown number of waves"
+	default:
+		s = fmt.Sprintf("%d of %d waves", n, n+t.waves(i))
+	}
+	if n := t.Dropped(i); n > 0 {
+		s += fmt.Sprintf(", %d of them cut off in the middle", n)
+	}
+	return s
+}
+
+// lost says what a truncated trace lacks. Launches after its end are not known.
+func (t *openedTrace) lost() []string {
+	var out []string
+	for i := range t.Launches() {
+		if s := t.lossOf(i); s != "" {
+			out = append(out, fmt.Sprintf("launch %d lacks %s", i, s))
+		}
+	}
+	if out == nil {
+		out = append(out, "no wave is missing from the launches that are in it")
+	}
+	return out
 }
 
 func yesNo(b bool) string {
@@ -187,13 +248,23 @@ func TraceCheck(w io.Writer, path, object, kernel string, allowTruncated bool, f
 		Complete bool   `json:"complete"`
 		Launches int    `json:"launches"`
 		Waves    int    `json:"waves"`
+		Missing  int    `json:"waves_missing"` // -1: not known
 		Fault    string `json:"fault,omitempty"`
-	}{path, true, t.Truncated() == nil, t.Launches(), waves, ""}
+	}{path, true, t.Truncated() == nil, t.Launches(), waves, 0, ""}
+	lacks := "0"
 	if err := t.Truncated(); err != nil {
-		res.Fault = err.Error()
+		res.Fault = fmt.Sprintf("%v; %s", err, strings.Join(t.lost(), "; "))
+		for i := range t.Launches() {
+			if n := t.missing(i); n < 0 || res.Missing < 0 {
+				res.Missing, lacks = -1, "unknown"
+			} else {
+				res.Missing += n
+				lacks = strconv.Itoa(res.Missing)
+			}
+		}
 	}
-	tab := report.Table{Header: []string{"file", "sound", "complete", "launches", "waves"}, Left: []int{0}}
-	tab.Add(path, "yes", yesNo(res.Complete), res.Launches, res.Waves)
+	tab := report.Table{Header: []string{"file", "sound", "complete", "launches", "waves", "missing"}, Left: []int{0}}
+	tab.Add(path, "yes", yesNo(res.Complete), res.Launches, res.Waves, lacks)
 	return writeRows(w, format, &tab, res)
 }
 
@@ -287,39 +358,57 @@ func TraceDump(w io.Writer, path string, s Selection, allowTruncated bool) error
 	if s.Launch >= t.Launches() || s.Launch < -1 {
 		return usagef("%s has no launch %d; it has %d", path, s.Launch, t.Launches())
 	}
-	b := bufio.NewWriter(w)
-	found := false
+	d := dumper{b: bufio.NewWriter(w), t: t, x: x}
 	for i := range t.Launches() {
 		if s.Launch >= 0 && s.Launch != i {
 			continue
 		}
-		k, err := kernelOf(t.Launch(i), t.Program(i))
-		if err != nil {
-			return usagef("%s: launch %d: %w", path, i, err)
+		if err := d.launch(i); err != nil {
+			return usagef("%s: %w", path, err)
 		}
-		fmt.Fprintf(b, "launch %d: %s for %s\n", i, k.Name, k.CPU)
-		for _, g := range t.Workgroups(i) {
-			for _, v := range t.Waves(i, g) {
-				if !x.groups.has(g) || !x.waves.has(v) {
-					continue
-				}
-				found = true
-				if err := dumpWave(b, t, i, g, v, k, &x); err != nil {
-					return usagef("%s: %w", path, err)
-				}
+	}
+	switch {
+	case d.longest == 0:
+		return usagef("%s has none of the waves that are asked for", path)
+	case d.printed == 0:
+		return usagef("--range %s begins past the end of the waves that are asked for: the longest has instructions 0 to %d", s.Range, d.longest-1)
+	}
+	return d.b.Flush()
+}
+
+// dumper writes waves as text. Launches and waves without a selected instruction
+// are left out.
+type dumper struct {
+	b                *bufio.Writer
+	t                *openedTrace
+	x                selected
+	head             string // of the launch, until it is written
+	longest, printed uint64 // instructions: of a selected wave, and those that were written
+}
+
+func (d *dumper) launch(i int) error {
+	k, err := kernelOf(d.t.Launch(i), d.t.Program(i))
+	if err != nil {
+		return fmt.Errorf("launch %d: %w", i, err)
+	}
+	d.head = fmt.Sprintf("launch %d: %s for %s\n", i, k.Name, k.CPU)
+	for _, g := range d.t.Workgroups(i) {
+		for _, v := range d.t.Waves(i, g) {
+			if !d.x.groups.has(g) || !d.x.waves.has(v) {
+				continue
+			}
+			if err := d.wave(i, g, v, k); err != nil {
+				return err
 			}
 		}
 	}
-	if !found {
-		return usagef("%s has none of the waves that are asked for", path)
-	}
-	return b.Flush()
+	return nil
 }
 
-// dumpWave writes one wave: number, pc, EXEC, text, and the addresses of its
-// active lanes.
-func dumpWave(b *bufio.Writer, t *openedTrace, launch, g, v int, k *isa.Kernel, x *selected) error {
-	parts, err := t.Wave(launch, g, v)
+// wave writes one wave: number, pc, EXEC, text, and the addresses of its active
+// lanes.
+func (d *dumper) wave(launch, g, v int, k *isa.Kernel) error {
+	parts, err := d.t.Wave(launch, g, v)
 	if err != nil {
 		return err
 	}
@@ -327,31 +416,39 @@ func dumpWave(b *bufio.Writer, t *openedTrace, launch, g, v int, k *isa.Kernel, 
 	for _, p := range parts {
 		total += p.Instructions
 	}
-	fmt.Fprintf(b, "workgroup %d wave %d: %d instructions\n", g, v, total)
+	d.longest = max(d.longest, total)
+	head := d.head + fmt.Sprintf("workgroup %d wave %d: %d instructions\n", g, v, total)
 	err = trace.Walk(parts, func(s *trace.Step) error {
-		if x.to > 0 && s.Number >= x.to {
+		if d.x.to > 0 && s.Number >= d.x.to {
 			return errStop
 		}
-		if s.Number < x.from {
+		if s.Number < d.x.from {
 			return nil
 		}
-		in := &k.Insts[s.Inst]
-		fmt.Fprintf(b, "%8d  %#06x  %016x  %s", s.Number, in.PC, s.Exec, in.Text(k.CPU))
-		if s.Issue != nil {
-			fmt.Fprintf(b, "  ; cycle %d stall %d duration %d", s.Issue.Cycle, s.Issue.Stall, s.Issue.Duration)
-		}
-		if s.Pattern != nil {
-			fmt.Fprintf(b, "  ; %s", accessText(s.Pattern, s.Base))
-		}
-		if s.Jumps {
-			fmt.Fprintf(b, "  ; to %#06x", k.Insts[s.Next].PC)
-		}
-		return b.WriteByte('\n')
+		d.b.WriteString(head)
+		d.head, head = "", ""
+		d.printed++
+		return d.line(s, k)
 	})
 	if errors.Is(err, errStop) {
 		err = nil
 	}
 	return err
+}
+
+func (d *dumper) line(s *trace.Step, k *isa.Kernel) error {
+	in := &k.Insts[s.Inst]
+	fmt.Fprintf(d.b, "%8d  %#06x  %016x  %s", s.Number, in.PC, s.Exec, in.Text(k.CPU))
+	if s.Issue != nil {
+		fmt.Fprintf(d.b, "  ; cycle %d stall %d duration %d", s.Issue.Cycle, s.Issue.Stall, s.Issue.Duration)
+	}
+	if s.Pattern != nil {
+		fmt.Fprintf(d.b, "  ; %s", accessText(s.Pattern, s.Base))
+	}
+	if s.Jumps {
+		fmt.Fprintf(d.b, "  ; to %#06x", k.Insts[s.Next].PC)
+	}
+	return d.b.WriteByte('\n')
 }
 
 // accessText describes the addresses of an access.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -457,14 +458,9 @@ func (t *openedTrace) summary(r *report.Run, machine *configs.Resolved) *report.
 	s := &report.Replay{Trace: t.path, Origin: l.Origin, RecordedOn: l.Machine.Hash, SameMachine: t.recordedOn(0, machine),
 		Launches: t.Launches(), Complete: t.Truncated() == nil}
 	for i := range t.Launches() {
-		n := 0
-		for _, g := range t.Workgroups(i) {
-			n += len(t.Waves(i, g))
-		}
+		n := t.waves(i)
 		s.Waves += n
-		l := t.Launch(i)
-		size := (l.Workgroup[0]*l.Workgroup[1]*l.Workgroup[2] + 63) / 64
-		s.Complete = s.Complete && l.Slice == "" && n == size*l.Workgroups[0]*l.Workgroups[1]*l.Workgroups[2]
+		s.Complete = s.Complete && t.Launch(i).Slice == "" && n == t.launched(i)
 		if res := t.Result(i); res != nil {
 			s.RecordedCycles += res.Cycles
 		}
@@ -482,11 +478,7 @@ func (t *openedTrace) notes(machine *configs.Resolved) []string {
 		n = append(n, t.aged)
 	}
 	if err := t.Truncated(); err != nil {
-		dropped := 0
-		for i := range t.Launches() {
-			dropped += t.Dropped(i)
-		}
-		n = append(n, fmt.Sprintf("replayed up to the last whole chunk of a damaged trace, %v; %d waves are cut off and left out", err, dropped))
+		n = append(n, fmt.Sprintf("replayed up to the last whole chunk of a %v; %s", err, strings.Join(t.lost(), "; ")))
 	}
 	for i := range t.Launches() {
 		l := t.Launch(i)
@@ -501,8 +493,8 @@ func (t *openedTrace) notes(machine *configs.Resolved) []string {
 	return n
 }
 
-// matches compares the trace with a kernel of a code object; an empty path
-// matches anything.
+// matches compares the launches of a kernel, or all of them, with the kernels of
+// the same names of a code object; an empty path matches anything.
 func (t *openedTrace) matches(object, kernel string) error {
 	if object == "" {
 		return nil
@@ -514,23 +506,34 @@ func (t *openedTrace) matches(object, kernel string) error {
 	if kernel == "" {
 		kernel = t.Launch(0).Kernel
 	}
+	var names []string
+	compared := false
 	for i := range t.Launches() {
-		if l := t.Launch(i); l.Kernel == kernel && l.CPU != f.CPU.String() {
+		l := t.Launch(i)
+		if !slices.Contains(names, l.Kernel) {
+			names = append(names, l.Kernel)
+		}
+		if kernel != "" && l.Kernel != kernel {
+			continue
+		}
+		compared = true
+		if l.CPU != f.CPU.String() {
 			return usagef("%s was recorded on %s, and %s is code for %s", t.path, l.CPU, object, f.CPU)
 		}
-	}
-	k, _, err := f.Kernel(kernel)
-	if err != nil {
-		return &UsageError{err}
-	}
-	p, err := programOf(k)
-	if err != nil {
-		return err
-	}
-	for i := range t.Launches() {
-		if t.Launch(i).Kernel == kernel && t.Launch(i).Program != p.Hash() {
-			return usagef("%s was recorded from other code than kernel %s of %s: %s", t.path, kernel, object, firstDifference(t.Program(i), p))
+		k, _, err := f.Kernel(l.Kernel)
+		if err != nil {
+			return &UsageError{err}
 		}
+		p, err := programOf(k)
+		if err != nil {
+			return err
+		}
+		if l.Program != p.Hash() {
+			return usagef("%s was recorded from other code than kernel %s of %s: %s", t.path, l.Kernel, object, firstDifference(t.Program(i), p))
+		}
+	}
+	if !compared {
+		return usagef("%s has no launch of kernel %s; it has %s", t.path, kernel, strings.Join(names, ", "))
 	}
 	return nil
 }

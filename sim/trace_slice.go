@@ -43,6 +43,9 @@ func TraceSlice(w io.Writer, path, out string, s Selection, allowTruncated bool,
 			waves += n
 			instructions += k
 		}
+		if waves == 0 && s.Range != "" {
+			return usagef("%s has none of the waves that are asked for, or none as long as --range %s", path, s.Range)
+		}
 		if waves == 0 {
 			return usagef("%s has none of the waves that are asked for", path)
 		}

@@ -19,7 +19,7 @@ const endMagic = "WHISKEND"
 // Sizes of the fixed parts, in bytes.
 const (
 	headerBytes  = 16 // magic, version, zero, checksum
-	chunkHeader  = 20 // kind, codec, launch, stored bytes, raw bytes, zero, checksum
+	chunkHeader  = 20 // kind, codec, launch, stored bytes, raw bytes, checksum of these, checksum of all
 	trailerBytes = 20 // offset of the index, checksum, magic
 )
 
@@ -67,9 +67,10 @@ var (
 	ErrFormat = errors.New("not a valid trace")
 	// ErrVersion: the file is of a newer version.
 	ErrVersion = errors.New("trace of a newer version")
-	// ErrTruncated: the file ends before its index.
+	// ErrTruncated: the file is the beginning of a trace, and ends before the end of
+	// its index.
 	ErrTruncated = errors.New("truncated trace")
-	// ErrChecksum: the bytes of a chunk are not those that were written.
+	// ErrChecksum: the bytes of the file are not those that were written.
 	ErrChecksum = errors.New("damaged trace")
 )
 
@@ -82,17 +83,21 @@ type chunk struct {
 	launch uint16
 	stored uint32
 	raw    uint32
-	sum    uint32
+	own    uint32 // checksum of the fields above
+	sum    uint32 // checksum of the header and the payload
 	offset int64
 }
 
-// header encodes the chunk header with the checksum over header and payload.
+// header encodes the chunk header. Its own checksum tells a chunk that is cut
+// off from one whose length is damaged; the other is over header and payload.
 func (c *chunk) header(payload []byte) [chunkHeader]byte {
 	var h [chunkHeader]byte
 	h[0], h[1] = byte(c.kind), c.codec
 	binary.LittleEndian.PutUint16(h[2:], c.launch)
 	binary.LittleEndian.PutUint32(h[4:], c.stored)
 	binary.LittleEndian.PutUint32(h[8:], c.raw)
+	c.own = checksum(h[:12])
+	binary.LittleEndian.PutUint32(h[12:], c.own)
 	c.sum = checksum(h[:16], payload)
 	binary.LittleEndian.PutUint32(h[16:], c.sum)
 	return h
@@ -100,7 +105,7 @@ func (c *chunk) header(payload []byte) [chunkHeader]byte {
 
 func parseChunk(h []byte, offset int64) chunk {
 	return chunk{kind: Kind(h[0]), codec: h[1], launch: binary.LittleEndian.Uint16(h[2:]), stored: binary.LittleEndian.Uint32(h[4:]),
-		raw: binary.LittleEndian.Uint32(h[8:]), sum: binary.LittleEndian.Uint32(h[16:]), offset: offset}
+		raw: binary.LittleEndian.Uint32(h[8:]), own: binary.LittleEndian.Uint32(h[12:]), sum: binary.LittleEndian.Uint32(h[16:]), offset: offset}
 }
 
 func checksum(parts ...[]byte) uint32 {

@@ -1,8 +1,10 @@
 package trace
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -61,12 +63,16 @@ func (t *Reader) readIndex() error {
 	if _, err := t.r.ReadAt(b[:], at); err != nil && err != io.EOF {
 		return err
 	}
-	if string(b[12:]) != endMagic {
+	sound := checksum(b[:8]) == binary.LittleEndian.Uint32(b[8:])
+	switch named := string(b[12:]) == endMagic; {
+	case named && !sound:
+		return fmt.Errorf("%w: the checksum of its last bytes is wrong", ErrChecksum)
+	case !named && sound && binary.LittleEndian.Uint64(b[:]) < uint64(at):
+		return fmt.Errorf("%w: it does not end with %q", ErrChecksum, endMagic)
+	case !named:
 		return fmt.Errorf("%w: it ends before its index", ErrTruncated)
 	}
-	if checksum(b[:8]) != binary.LittleEndian.Uint32(b[8:]) {
-		return fmt.Errorf("%w: the checksum of its last bytes is wrong", ErrChecksum)
-	}
+	t.ended = true
 	offset := binary.LittleEndian.Uint64(b[:])
 	if offset > uint64(at) {
 		return fmt.Errorf("%w: its index lies past its end", ErrFormat)
@@ -144,15 +150,21 @@ func (t *Reader) scan() error {
 	t.launches, t.chunks = nil, nil
 	for at := int64(headerBytes); ; {
 		c, b, err := t.readChunk(at)
+		if errors.Is(err, ErrTruncated) {
+			t.truncated = fmt.Errorf("%w: it ends at byte %d, and its last whole chunk at byte %d", ErrTruncated, t.size, at)
+			break
+		}
 		if err != nil {
-			t.truncated = fmt.Errorf("%w: read up to byte %d, where %w", ErrTruncated, at, err)
+			return err
+		}
+		if c.kind == KindIndex {
+			if err := t.cutTrailer(&c); err != nil {
+				return err
+			}
+			t.truncated = fmt.Errorf("%w: it ends at byte %d, behind its index", ErrTruncated, t.size)
 			break
 		}
 		at += chunkHeader + int64(c.stored)
-		if c.kind == KindIndex {
-			t.truncated = fmt.Errorf("%w: it ends after its index, at byte %d", ErrTruncated, at)
-			break
-		}
 		t.chunks = append(t.chunks, c)
 		if c.kind != KindWaves {
 			if err := t.take(&c, b); err != nil {
@@ -169,6 +181,21 @@ func (t *Reader) scan() error {
 	}
 	if last := &t.launches[len(t.launches)-1]; last.program == nil {
 		t.launches = t.launches[:len(t.launches)-1]
+	}
+	return nil
+}
+
+// cutTrailer refuses what follows the index of a trace that is not complete,
+// unless it is the beginning of what should follow.
+func (t *Reader) cutTrailer(index *chunk) error {
+	var b [trailerBytes]byte
+	at := index.offset + chunkHeader + int64(index.stored)
+	n := int(min(t.size-at, trailerBytes))
+	if _, err := t.r.ReadAt(b[:n], at); err != nil && err != io.EOF {
+		return err
+	}
+	if n == trailerBytes || !bytes.HasPrefix(trailer(index.offset), b[:n]) {
+		return fmt.Errorf("%w: what follows its index, at byte %d, is not its end", ErrChecksum, at)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package trace
 import (
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -14,7 +15,8 @@ import (
 // Options choose how a trace is opened.
 type Options struct {
 	// AllowTruncated reads a trace that ends before its index up to its last whole
-	// chunk; a launch then has those waves that are complete in it.
+	// chunk; a launch then has those waves that are complete in it. Damage other
+	// than a missing end is refused all the same.
 	AllowTruncated bool
 }
 
@@ -59,6 +61,7 @@ type Reader struct {
 	size      int64
 	launches  []launchIndex
 	chunks    []chunk
+	ended     bool  // the file has its last bytes: nothing can be cut off
 	truncated error // why the file was scanned; nil for a complete one
 
 	dec   *zstd.Decoder
@@ -89,10 +92,9 @@ func NewReader(r io.ReaderAt, size int64, o Options) (*Reader, error) {
 	}
 	err = t.readIndex()
 	if err != nil {
-		if !o.AllowTruncated {
+		if !o.AllowTruncated || !errors.Is(err, ErrTruncated) {
 			return nil, err
 		}
-		t.truncated = err
 		if err := t.scan(); err != nil {
 			return nil, err
 		}
@@ -134,15 +136,22 @@ func (t *Reader) header() error {
 // readChunk reads, checks and unpacks the chunk at an offset.
 func (t *Reader) readChunk(offset int64) (chunk, []byte, error) {
 	var h [chunkHeader]byte
-	if offset < headerBytes || offset > t.size-chunkHeader {
-		return chunk{}, nil, fmt.Errorf("%w: it ends at byte %d, where a chunk should begin at %d", ErrTruncated, t.size, offset)
+	short := ErrTruncated
+	if t.ended {
+		short = ErrChecksum
 	}
-	if _, err := t.r.ReadAt(h[:], offset); err != nil {
+	if offset < headerBytes || offset > t.size-chunkHeader {
+		return chunk{}, nil, fmt.Errorf("%w: it ends at byte %d, where a chunk should begin at %d", short, t.size, offset)
+	}
+	if _, err := t.r.ReadAt(h[:], offset); err != nil && err != io.EOF {
 		return chunk{}, nil, err
 	}
 	c := parseChunk(h[:], offset)
+	if c.own != 0 && c.own != checksum(h[:12]) { // 0: written before the field was
+		return c, nil, fmt.Errorf("%w: the checksum of the head of the chunk at byte %d is wrong", ErrChecksum, offset)
+	}
 	if int64(c.stored) > t.size-offset-chunkHeader {
-		return c, nil, fmt.Errorf("%w: the chunk at byte %d goes past the end of the file", ErrTruncated, offset)
+		return c, nil, fmt.Errorf("%w: the chunk at byte %d goes past the end of the file", short, offset)
 	}
 	if c.stored > maxChunkBytes || c.raw > maxChunkBytes {
 		return c, nil, fmt.Errorf("%w: the chunk at byte %d says that it has %d bytes", ErrChecksum, offset, max(c.stored, c.raw))
@@ -224,7 +233,7 @@ func (t *Reader) Patterns(i int) []*Pattern { return t.launches[i].patterns }
 func (t *Reader) Result(i int) *Result { return t.launches[i].result }
 
 // Dropped is the number of waves of launch i that the trace holds only parts
-// of.
+// of. Waves of which it holds nothing are not among them.
 func (t *Reader) Dropped(i int) int { return t.launches[i].dropped }
 
 // Workgroups lists the workgroups of launch i that have a wave in the trace, in

@@ -310,24 +310,42 @@ func TestEveryTruncation(t *testing.T) {
 	}
 }
 
-// TestEveryFlippedBit flips each bit: a checksum tells, or the header is none.
+// TestEveryFlippedBit flips each bit of a trace and of one that is cut off: it is
+// found in every byte that is read, whether truncated traces are taken or not.
 func TestEveryFlippedBit(t *testing.T) {
 	b := writeSample(t, 1, 2)
-	for i := range 8 * len(b) {
-		c := bytes.Clone(b)
-		c[i/8] ^= 1 << (i % 8)
-		r, err := openBytes(c, Options{})
-		if err == nil {
-			_, err = r.Check()
+	whole, err := openBytes(b, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	chunks, err := whole.Chunks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := chunks[len(chunks)-1]
+	index := int(last.Offset) + chunkHeader + int(last.Stored)
+	for _, size := range []int{len(b), len(b) - 1, len(b) - len(endMagic), index, index + chunkHeader - 1, int(last.Offset)} {
+		read := size // a part of a chunk is not
+		if size == index+chunkHeader-1 {
+			read = index
 		}
-		if err == nil {
-			t.Fatalf("bit %d of byte %d of %d can be flipped", i%8, i/8, len(b))
-		}
-		if strings.Contains(err.Error(), "\n") {
-			t.Fatalf("not one sentence: %v", err)
-		}
-		if r, err := openBytes(c, Options{AllowTruncated: true}); err == nil {
-			r.Check()
+		for i := range 8 * read {
+			c := bytes.Clone(b[:size])
+			c[i/8] ^= 1 << (i % 8)
+			for _, o := range []Options{{}, {AllowTruncated: true}} {
+				r, err := openBytes(c, o)
+				if err == nil {
+					_, err = r.Check()
+				}
+				switch {
+				case err == nil:
+					t.Fatalf("%d of %d bytes: bit %d of byte %d can be flipped (%+v)", size, len(b), i%8, i/8, o)
+				case strings.Contains(err.Error(), "\n"):
+					t.Fatalf("not one sentence: %v", err)
+				case errors.Is(err, ErrTruncated) && (o.AllowTruncated || size == len(b)):
+					t.Fatalf("%d of %d bytes: bit %d of byte %d is taken for a truncation (%+v): %v", size, len(b), i%8, i/8, o, err)
+				}
+			}
 		}
 	}
 }

@@ -86,10 +86,14 @@ func (c *runCmd) Run(w io.Writer) error {
 
 func (c *runCmd) options() (sim.RunOptions, error) {
 	kernel, err := c.kernelFlags.options(c.Kernel)
+	record, rerr := c.ask()
+	if err == nil {
+		err = rerr
+	}
 	return sim.RunOptions{
 		Kernel: c.Kernel, Arch: c.Arch, Machine: c.Machine, Set: c.Set, Options: kernel,
 		Mode: c.Mode, Verify: c.Verify, Threads: c.Threads, Seed: c.Seed, LaunchOverheadUS: c.LaunchOverheadUS,
-		ColdLLC: c.ColdLLC, Warmup: c.Warmup, RotateBuffers: c.RotateBuffers, Trace: c.Trace, Monitor: c.Monitor, PerInstruction: c.PerInstruction, SampleRounds: c.SampleRounds, Notices: os.Stderr, Record: c.ask(),
+		ColdLLC: c.ColdLLC, Warmup: c.Warmup, RotateBuffers: c.RotateBuffers, Trace: c.Trace, Monitor: c.Monitor, PerInstruction: c.PerInstruction, SampleRounds: c.SampleRounds, Notices: os.Stderr, Record: record,
 	}, err
 }
 

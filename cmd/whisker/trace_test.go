@@ -47,6 +47,8 @@ func TestTraceCommands(t *testing.T) {
 		{"trace import att " + at("nowhere") + " -o " + at("x.trace"), 2, "no folder", ""},
 		{"trace import att " + dir + " -o " + at("x.trace"), 2, "code.json is missing", ""},
 		{"trace compare " + at("a.trace"), 2, "", ""},
+		{"trace dump " + at("a.trace") + " --range 999999", 2, "instructions 0 to 1067", ""},
+		{"run " + gemm + "--record-limit-mb 0 --record " + at("x.trace"), 2, "1 or more", ""},
 		{"trace replay " + at("empty"), 2, "not a valid trace", ""},
 		{"trace info " + at("none.trace"), 2, "none.trace", ""},
 		{"trace dump " + at("a.trace") + " --waves x", 2, "waves", ""},

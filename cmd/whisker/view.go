@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"os"
 
@@ -28,7 +29,7 @@ type recordFlags struct {
 	outputFlags
 	Record        string `group:"Timeline" placeholder:"FILE" help:"Run file for whisker view."`
 	WindowKernel  int    `group:"Timeline" placeholder:"N" help:"Which kernel of several to record, from 0."`
-	RecordLimitMB int    `name:"record-limit-mb" group:"Timeline" placeholder:"MB" help:"Memory that a recording may take (default 512)."`
+	RecordLimitMB int    `name:"record-limit-mb" default:"512" group:"Timeline" placeholder:"MB" help:"Memory that a recording may take, 1 or more (default 512)."`
 }
 
 func (f *recordFlags) outputs() sim.Outputs {
@@ -38,11 +39,15 @@ func (f *recordFlags) outputs() sim.Outputs {
 }
 
 // ask is what the run is told to record, nil for nothing.
-func (f *recordFlags) ask() *sim.RecordOptions {
-	if o := f.outputs(); !o.Any() {
-		return nil
+func (f *recordFlags) ask() (*sim.RecordOptions, error) {
+	// Zero megabytes are the default of the package and an error of the flag.
+	if f.RecordLimitMB == 0 {
+		return nil, &sim.UsageError{Err: errors.New("--record-limit-mb is 0; it must be 1 or more")}
 	}
-	return &sim.RecordOptions{CUs: f.WindowCU, Cycles: f.WindowCycles, LimitMB: f.RecordLimitMB, Kernel: f.WindowKernel}
+	if o := f.outputs(); !o.Any() {
+		return nil, nil
+	}
+	return &sim.RecordOptions{CUs: f.WindowCU, Cycles: f.WindowCycles, LimitMB: f.RecordLimitMB, Kernel: f.WindowKernel}, nil
 }
 
 type viewCmd struct {

@@ -169,7 +169,14 @@ func TestDamage(t *testing.T) {
 		{"code.json", "", "code.json"},
 		{"code.json", "{}", "holds no code"},
 		{"code.json", `{"code": [["s_nop"]]}`, "1 fields instead of 10"},
+		{"code.json", `{"code": 5}`, "key code: a number stands where a list is expected"},
+		{"code.json", `{"code": [7]}`, "a number stands where a list is expected"},
 		{"filenames.json", "{", "filenames.json"},
+		{"occupancy.json", `[]`, "a list stands where an object is expected"},
+		{"occupancy.json", `{"0": 1}`, "a number stands where a list is expected"},
+		{"occupancy.json", `{"dispatches": {"1": 2}}`, "a number stands where a text is expected"},
+		{"wstates1.json", `{"state": {}}`, "an object stands where a list is expected"},
+		{"se0_sm0_sl0_wv0.json", `{"wave": {"begin": 1.5}}`, "a whole number is expected"},
 		{"occupancy.json", `{"0": [[1, 2]]}`, "2 fields instead of 6"},
 		{"wstates2.json", `{"name": "x", "state": [1], "time": []}`, "1 counts"},
 		{"se0_sm0_sl0_wv0.json", `{"wave": {"instructions": [[0, 1, 2, 3, 99999]]}}`, "line 99999"},
@@ -182,7 +189,7 @@ func TestDamage(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, c.file), []byte(c.text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := att.Read(dir); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.file) {
+		if _, err := att.Read(dir); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.file) || strings.Contains(err.Error(), "Go ") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s %q: error %v, want one about %q", c.file, c.text, err, c.want)
 		}
 	}

@@ -56,7 +56,7 @@ func load(path string, v any) error {
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(b, v); err != nil {
+	if err := decode(b, v); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
@@ -66,7 +66,7 @@ func load(path string, v any) error {
 // as they are only when it is long enough for the first min.
 func fields(raw json.RawMessage, least int, places ...any) error {
 	var list []json.RawMessage
-	if err := json.Unmarshal(raw, &list); err != nil {
+	if err := decode(raw, &list); err != nil {
 		return err
 	}
 	if len(list) < least {
@@ -76,7 +76,7 @@ func fields(raw json.RawMessage, least int, places ...any) error {
 		if p == nil || i >= len(list) || string(list[i]) == "null" {
 			continue
 		}
-		if err := json.Unmarshal(list[i], p); err != nil {
+		if err := decode(list[i], p); err != nil {
 			return fmt.Errorf("field %d is %.40s", i, list[i])
 		}
 	}
@@ -130,7 +130,7 @@ func (f *Folder) readOccupancy(path string) error {
 	}
 	for key, raw := range v {
 		if key == "dispatches" {
-			if err := json.Unmarshal(raw, &f.Dispatches); err != nil {
+			if err := decode(raw, &f.Dispatches); err != nil {
 				return fmt.Errorf("%s: dispatches: %w", path, err)
 			}
 			continue
@@ -140,7 +140,7 @@ func (f *Folder) readOccupancy(path string) error {
 			continue // version and the like
 		}
 		var rows []json.RawMessage
-		if err := json.Unmarshal(raw, &rows); err != nil {
+		if err := decode(raw, &rows); err != nil {
 			return fmt.Errorf("%s: shader engine %s: %w", path, key, err)
 		}
 		for _, row := range rows {
