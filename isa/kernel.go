@@ -18,6 +18,10 @@ type Kernel struct {
 	KernargBytes int // size of the kernel argument segment, for the exported descriptor
 	Workgroup    [3]int
 
+	// Args are the arguments in the order of their offsets, for the exported
+	// metadata; nil describes every 8 bytes as a value.
+	Args []KernelArg
+
 	ABI ABI
 
 	// Image is the code object that the code reaches relative to the program
@@ -31,6 +35,25 @@ type Kernel struct {
 	// that it holds afterwards. 0 and nil: every wave holds VGPRs and AGPRs.
 	StartRegisters int
 	WaveRegisters  []int
+}
+
+// KernelArg is one argument of a kernel.
+type KernelArg struct {
+	Name         string
+	Offset, Size int  // bytes
+	Pointer      bool // the address of a buffer in global memory
+}
+
+// Arguments are Args, or every 8 bytes of the segment as a value.
+func (k *Kernel) Arguments() []KernelArg {
+	if k.Args != nil {
+		return k.Args
+	}
+	var args []KernelArg
+	for off := 0; off < k.KernargBytes; off += 8 {
+		args = append(args, KernelArg{Offset: off, Size: min(8, k.KernargBytes-off)})
+	}
+	return args
 }
 
 // ABI says which initial registers the command processor fills

@@ -161,9 +161,17 @@ func (k *Kernel) metadata(b *strings.Builder) {
 	}
 	if k.KernargBytes > 0 {
 		b.WriteString("    .args:\n")
-		for off := 0; off < k.KernargBytes; off += 8 {
-			size := min(8, k.KernargBytes-off)
-			fmt.Fprintf(b, "      - { .offset: %d, .size: %d, .value_kind: by_value }\n", off, size)
+		for _, a := range k.Arguments() {
+			b.WriteString("      - { ")
+			if a.Name != "" {
+				fmt.Fprintf(b, ".name: %q, ", a.Name)
+			}
+			fmt.Fprintf(b, ".offset: %d, .size: %d, .value_kind: ", a.Offset, a.Size)
+			if a.Pointer {
+				b.WriteString("global_buffer, .address_space: global }\n")
+			} else {
+				b.WriteString("by_value }\n")
+			}
 		}
 	}
 	b.WriteString("...\n\t.end_amdgpu_metadata\n")

@@ -54,7 +54,7 @@ type LaunchExpect struct {
 	Params    map[string]float64 `yaml:"params"` // scalars of the reference
 	Output    string             `yaml:"output"` // with File: the argument to compare
 	File      string             `yaml:"file"`
-	Tolerance float64            `yaml:"tolerance"` // of max |value - ref| / max(|ref|, rms(ref)); by element type unless given
+	Tolerance *float64           `yaml:"tolerance"` // of max |value - ref| / max(|ref|, rms(ref)); by element type unless given, and 0 is exact
 }
 
 // maxLaunchBytes bounds a launch file.
@@ -99,7 +99,7 @@ func (l *LaunchFile) check() error {
 		return err
 	}
 	if len(l.Workgroup) > 0 {
-		if _, err := dims("workgroup", l.Workgroup, 1024); err != nil {
+		if _, err := dims("workgroup", l.Workgroup, maxWorkgroupItems); err != nil {
 			return err
 		}
 	}
@@ -123,8 +123,8 @@ func (l *LaunchFile) check() error {
 			return errors.New("expect needs a reference or a file, not both")
 		case e.File != "" && e.Output == "":
 			return errors.New("expect: name the argument to compare with the file as output")
-		case e.Tolerance < 0 || math.IsNaN(e.Tolerance):
-			return fmt.Errorf("expect: tolerance is %g", e.Tolerance)
+		case e.Tolerance != nil && !(*e.Tolerance >= 0 && *e.Tolerance <= math.MaxFloat64):
+			return fmt.Errorf("expect: tolerance is %g; it must be a number from 0", *e.Tolerance)
 		}
 	}
 	return nil
@@ -323,11 +323,11 @@ func (l *LaunchFile) prepare() (*prepared, error) {
 	path := l.resolve(l.CodeObject)
 	f, err := openObject(path)
 	if err != nil {
-		return nil, err
+		return nil, usagef("%s: code_object: %w", l.path, err)
 	}
 	k, m, err := f.Kernel(l.Kernel)
 	if err != nil {
-		return nil, &UsageError{err}
+		return nil, usagef("%s: %w", l.path, err)
 	}
 	p := &prepared{file: l, object: f, meta: m, bases: map[string]isa.Region{}}
 	g, err := l.shape(k, m)
@@ -386,7 +386,7 @@ func (l *LaunchFile) shape(k *isa.Kernel, m *codeobj.Meta) (codeobj.Grid, error)
 	required := k.WorkgroupSize() > 0
 	switch {
 	case len(l.Workgroup) > 0:
-		if g.Workgroup, err = dims("workgroup", l.Workgroup, 1024); err != nil {
+		if g.Workgroup, err = dims("workgroup", l.Workgroup, maxWorkgroupItems); err != nil {
 			return g, err
 		}
 		if required && g.Workgroup != k.Workgroup {
@@ -395,11 +395,23 @@ func (l *LaunchFile) shape(k *isa.Kernel, m *codeobj.Meta) (codeobj.Grid, error)
 	case required:
 		g.Workgroup = k.Workgroup
 	default:
-		return g, fmt.Errorf("workgroup is missing; kernel %s takes up to %d work-items", k.Name, m.MaxWorkgroup)
+		return g, fmt.Errorf("workgroup is missing; kernel %s takes %s", k.Name, mostWorkItems(m))
 	}
 	k.Workgroup = g.Workgroup
 	if n := k.WorkgroupSize(); m.MaxWorkgroup > 0 && n > m.MaxWorkgroup {
-		return g, fmt.Errorf("workgroup is %v, %d work-items, but kernel %s takes up to %d", l.Workgroup, n, k.Name, m.MaxWorkgroup)
+		return g, fmt.Errorf("workgroup is %v, %d work-items, but kernel %s takes %s", l.Workgroup, n, k.Name, mostWorkItems(m))
 	}
 	return g, nil
+}
+
+// maxWorkgroupItems is the most work-items of a workgroup: 16 waves.
+const maxWorkgroupItems = 1024
+
+// mostWorkItems says how many work-items of a workgroup a kernel takes. Metadata
+// that other tools wrote may leave it open.
+func mostWorkItems(m *codeobj.Meta) string {
+	if m.MaxWorkgroup == 0 {
+		return fmt.Sprintf("at most %d work-items, the hardware's limit: the code object gives none", maxWorkgroupItems)
+	}
+	return fmt.Sprintf("at most %d work-items", m.MaxWorkgroup)
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/whisker-sim/whisker/isa"
 	"github.com/whisker-sim/whisker/isa/codeobj"
 )
 
@@ -31,12 +32,14 @@ func PrintLaunch(w io.Writer, path, kernel string) error {
 	wg := k.Workgroup
 	note := "required by the kernel"
 	if k.WorkgroupSize() == 0 {
-		wg, note = [3]int{max(m.MaxWorkgroup, 64), 1, 1}, fmt.Sprintf("at most %d work-items", m.MaxWorkgroup)
+		wg, note = [3]int{isa.Lanes, 1, 1}, mostWorkItems(m)
+		if m.MaxWorkgroup > 0 {
+			wg[0] = m.MaxWorkgroup
+		}
 	}
 	fmt.Fprintf(&b, "workgroup: [%d, %d, %d] # %s\n", wg[0], wg[1], wg[2], note)
 	fmt.Fprintf(&b, "dynamic_lds: 0 # bytes, on top of the kernel's own %d\nseed: 1\n", k.LDSBytes)
-	b.WriteString("# A buffer has a type, a shape and a fill (zeros, iota, constant(v), normal(mean, deviation),\n")
-	b.WriteString("# uniform(low, high)) or a file (.npy or raw). A scalar has a type and a value.\nargs:")
+	b.WriteString(templateHelp)
 	explicit := m.Explicit()
 	if len(explicit) == 0 {
 		b.WriteString(" []")
@@ -45,22 +48,54 @@ func PrintLaunch(w io.Writer, path, kernel string) error {
 	for i := range explicit {
 		b.WriteString(templateArg(i, &explicit[i]))
 	}
-	b.WriteString("# expect: # compared in functional and full mode\n")
-	b.WriteString("#   reference: gemm # or attention, layernorm, rope, vadd; or output: NAME and file: NAME.npy\n")
-	b.WriteString("#   bind: {a: arg0, b: arg1, c: arg2}\n#   tolerance: 0.01\n")
+	b.WriteString(templateExpect(explicit))
 	_, err = io.WriteString(w, b.String())
 	return err
+}
+
+// templateHelp is what a template says of arguments. A fill with two numbers has
+// a comma, which YAML would take for the end of the entry but for the quotes.
+const templateHelp = `# A buffer has a type, a shape and a fill, or a file (.npy or raw) instead of the fill:
+#   fill: zeros, fill: iota, fill: "constant(0.5)", fill: "uniform(0, 1)" (low, high) or
+#   fill: "normal(0, 1)" (mean, deviation). A scalar has a type and a value.
+args:`
+
+// templateExpect is the end of a template, as comments: a reference that binds the
+// first three buffers where there are so many, else a file.
+func templateExpect(args []codeobj.Arg) string {
+	var buffers []string
+	for i := range args {
+		if args[i].Pointer() {
+			buffers = append(buffers, quote(templateName(i, &args[i])))
+		}
+	}
+	const head = "# expect: # compared in functional and full mode\n"
+	const tail = "#   tolerance: 0.01 # 0: exact\n"
+	if len(buffers) < 3 {
+		output := "NAME"
+		if len(buffers) > 0 {
+			output = buffers[len(buffers)-1]
+		}
+		return head + "#   output: " + output + "\n#   file: NAME.npy # or reference: NAME with bind\n" + tail
+	}
+	return head + "#   reference: gemm # or attention, layernorm, rope, vadd; or output: NAME and file: NAME.npy\n" +
+		fmt.Sprintf("#   bind: {a: %s, b: %s, c: %s}\n", buffers[0], buffers[1], buffers[2]) + tail
 }
 
 // quote writes a YAML string.
 func quote(s string) string { return fmt.Sprintf("%q", s) }
 
+// templateName is the name of an argument, or its number.
+func templateName(i int, a *codeobj.Arg) string {
+	if a.Name != "" {
+		return a.Name
+	}
+	return fmt.Sprintf("arg%d", i)
+}
+
 // templateArg is the line of one argument.
 func templateArg(i int, a *codeobj.Arg) string {
-	name := a.Name
-	if name == "" {
-		name = fmt.Sprintf("arg%d", i)
-	}
+	name := templateName(i, a)
 	what := fmt.Sprintf("%d bytes at offset %d", a.Size, a.Offset)
 	if a.TypeName != "" {
 		what = a.TypeName + ", " + what
@@ -69,13 +104,16 @@ func templateArg(i int, a *codeobj.Arg) string {
 		what += ", " + strings.ReplaceAll(a.Access, "_", " ")
 	}
 	if a.Pointer() {
-		fill := "normal"
+		fill := quote("normal(0, 1)")
 		if a.Access == "write_only" {
 			fill = "zeros"
 		}
 		return fmt.Sprintf("  - {name: %s, type: %s, shape: [1024], fill: %s} # %s\n", quote(name), pointee(a.TypeName), fill, what)
 	}
 	typ, value := scalarType(a)
+	if a.Size == 8 && a.TypeName == "" {
+		what += "; of a buffer whose address this is give type and shape"
+	}
 	return fmt.Sprintf("  - {name: %s, type: %s, value: %s} # %s\n", quote(name), typ, value, what)
 }
 

@@ -44,6 +44,9 @@ func RunLaunch(o LaunchOptions) (*report.Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Verify && l.Expect == nil {
+		return nil, usagef("--verify has nothing to compare with: %s has no expect", o.File)
+	}
 	p, err := l.prepare()
 	if err != nil {
 		return nil, err
@@ -131,7 +134,7 @@ func (o *LaunchOptions) check() error {
 		return usagef("--max-cycles is %d; it must not be negative", o.MaxCycles)
 	}
 	r := o.RunOptions
-	r.Kernel, r.Verify = KernelNames()[0], false // the launch file's business
+	r.Kernel = KernelNames()[0] // which kernel is the launch file's business
 	return r.Check()
 }
 
@@ -339,7 +342,7 @@ var tolerances = map[string]float64{"bf16": 1e-2, "f16": 2e-3, "f32": 1e-5, "f64
 // expectation prepares the check, or without values only the operation count.
 func (p *prepared) expectation(values bool) (*expectation, error) {
 	e := p.file.Expect
-	x := &expectation{name: "float64 " + e.Reference, limit: e.Tolerance}
+	x := &expectation{name: "float64 " + e.Reference}
 	var err error
 	if e.File != "" {
 		x.name, x.output = filepath.Base(e.File), e.Output
@@ -350,13 +353,15 @@ func (p *prepared) expectation(values bool) (*expectation, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.Tolerance == 0 {
-		a, _, err := p.find(x.output)
-		if err != nil {
-			return nil, err
-		}
-		x.limit = tolerances[a.Type] // integers must be equal
+	if e.Tolerance != nil {
+		x.limit = *e.Tolerance
+		return x, nil
 	}
+	a, _, err := p.find(x.output)
+	if err != nil {
+		return nil, err
+	}
+	x.limit = tolerances[a.Type] // integers must be equal
 	return x, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -110,6 +111,26 @@ func TestLaunchSeesWrongValues(t *testing.T) {
 	}
 }
 
+// A tolerance of 0 is exact, and not the default of the type: rounding to bf16
+// does not pass.
+func TestLaunchToleranceZero(t *testing.T) {
+	text := regexp.MustCompile(`\n  tolerance: .*`).ReplaceAllString(launchFiles(t)["triton_gemm.gfx950"], "")
+	for tolerance, want := range map[string]bool{"": true, "\n  tolerance: 0": false, "\n  tolerance: 0.0": false, "\n  tolerance: 1": true} {
+		r, err := launch(t, strings.TrimRight(text, "\n")+tolerance+"\n", "functional")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Verify.Passed != want || r.Verify.MaxRelativeError == 0 {
+			t.Errorf("with %q: %+v", tolerance, r.Verify)
+		}
+	}
+	for _, bad := range []string{"-1", ".nan", ".inf"} {
+		if _, err := launch(t, strings.TrimRight(text, "\n")+"\n  tolerance: "+bad+"\n", "functional"); err == nil || !strings.Contains(err.Error(), "a number from 0") {
+			t.Errorf("tolerance %s: %v", bad, err)
+		}
+	}
+}
+
 // A kernel that races is run all the same, and the report says so.
 func TestLaunchNotesRaces(t *testing.T) {
 	text := strings.ReplaceAll(launchFiles(t)["clang_ldsdma.gfx942"], "gfx942", "gfx950")
@@ -136,7 +157,7 @@ func TestLaunchRefuses(t *testing.T) {
 		{"huge grid", "grid: [3]", "grid: [70000000]", "at most"},
 		{"four dimensions", "grid: [3]", "grid: [1, 1, 1, 1]", "one to three"},
 		{"no workgroup", "workgroup: [256]", "", "workgroup is missing"},
-		{"too many work-items", "workgroup: [256]", "workgroup: [512]", "takes up to 256"},
+		{"too many work-items", "workgroup: [256]", "workgroup: [512]", "takes at most 256"},
 		{"negative LDS", "workgroup: [256]", "workgroup: [256]\ndynamic_lds: -1", "dynamic_lds"},
 		{"too much LDS", "workgroup: [256]", "workgroup: [256]\ndynamic_lds: 200000", "mi355x has 163840"},
 		{"too few", "  - {name: n, type: i32, value: 3000}\n", "", "takes 6 arguments, not 5"},
@@ -235,7 +256,7 @@ func TestLaunchFlippedBits(t *testing.T) {
 }
 
 func TestLaunchMaxCycles(t *testing.T) {
-	text := launchFiles(t)["triton_gemm.gfx950"]
+	text := regexp.MustCompile(`\n  tolerance: .*`).ReplaceAllString(launchFiles(t)["triton_gemm.gfx950"], "")
 	file := filepath.Join(t.TempDir(), "l.yaml")
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
@@ -272,6 +293,25 @@ func TestPrintLaunch(t *testing.T) {
 		}
 		if _, err := l.prepare(); err != nil {
 			t.Errorf("%s: %v", object, err)
+		}
+		// So are what its comments say of fills, and its end without the comment signs.
+		text := b.String()
+		fills := regexp.MustCompile(`fill: ("[^"]+"|[a-z]+)`).FindAllString(text[:strings.Index(text, "args:")], -1)
+		if len(fills) != 5 {
+			t.Errorf("%s: the comments name the fills %q, want 5", object, fills)
+		}
+		head, tail, _ := strings.Cut(text, "# expect:")
+		pasted := head + "expect:" + strings.ReplaceAll(tail, "\n#", "\n")
+		for _, fill := range append(fills, "") {
+			if fill != "" {
+				pasted = regexp.MustCompile(`fill: ("[^"]+"|[a-z]+)\}`).ReplaceAllString(pasted, fill+"}")
+			}
+			if err := os.WriteFile(file, []byte(pasted), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := ReadLaunch(file); err != nil {
+				t.Errorf("%s: with %q from its comments: %v\n%s", object, fill, err, pasted)
+			}
 		}
 	}
 	if err := PrintLaunch(&bytes.Buffer{}, files[0], "nowhere"); err == nil || !strings.Contains(err.Error(), "no kernel \"nowhere\"") {

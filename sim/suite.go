@@ -20,8 +20,51 @@ import (
 	"github.com/whisker-sim/whisker/xcd"
 )
 
-// Suites are the suites that RunSuite takes.
-var Suites = suite.Names()
+// SuiteMicro is the suite that RunMicro runs.
+const SuiteMicro = "micro"
+
+// Suites are the suites by name: those that RunSuite takes, and SuiteMicro.
+var Suites = append(suite.Names(), SuiteMicro)
+
+// SuiteOptions is what a run of a suite takes.
+type SuiteOptions struct {
+	Name    string // one of Suites, SuiteMicro excepted
+	Mode    string // functional or full; empty and timing, which computes no values, mean functional
+	Threads int
+
+	// Arch or Machine, with Set, run only what is code for that machine's
+	// processor; without any of them a suite runs on a machine of each processor.
+	Arch, Machine string
+	Set           []string
+
+	cpu string // of that machine; empty: every one
+}
+
+// choose settles the machine that is asked for.
+func (o *SuiteOptions) choose() error {
+	if o.Arch == "" && o.Machine == "" {
+		return nil
+	}
+	m, err := LoadMachine(o.Arch, o.Machine, o.Set)
+	if err == nil {
+		o.cpu = m.Machine().CPU
+	}
+	return err
+}
+
+// run gives the options of a kernel for a processor; ok is false when it is not
+// to run.
+func (o *SuiteOptions) run(cpu string) (r RunOptions, arch string, ok bool) {
+	r = RunOptions{Arch: suiteMachines[cpu], Mode: o.Mode, Threads: o.Threads}
+	arch = r.Arch
+	if o.cpu != "" {
+		r.Arch, r.Machine, r.Set, arch = o.Arch, o.Machine, o.Set, o.Arch
+		if o.Machine != "" {
+			arch = o.Machine
+		}
+	}
+	return r, arch, o.cpu == "" || o.cpu == cpu
+}
 
 // SuiteRow is the outcome of one kernel of a suite.
 type SuiteRow struct {
@@ -43,20 +86,23 @@ type SuiteRow struct {
 var suiteMachines = map[string]string{"gfx942": "mi300x", "gfx950": "mi355x"}
 
 // RunSuite runs the kernels of a suite on every processor that they exist for
-// and compares their values with references. Timing mode computes no values, so
-// that a suite runs in functional or full mode; empty is functional.
-func RunSuite(name, mode string, threads int) ([]SuiteRow, error) {
+// and compares their values with references.
+func RunSuite(o SuiteOptions) ([]SuiteRow, error) {
+	name := o.Name
 	if err := oneOf("--suite", name, Suites); err != nil {
 		return nil, err
 	}
-	if mode == "" || mode == "timing" {
-		mode = "functional"
+	if o.Mode == "" || o.Mode == "timing" {
+		o.Mode = "functional"
 	}
-	if err := oneOf("--mode", mode, Modes); err != nil {
+	if err := oneOf("--mode", o.Mode, Modes); err != nil {
+		return nil, err
+	}
+	if err := o.choose(); err != nil {
 		return nil, err
 	}
 	if name == "mgpusim" {
-		return runMGPUSim(mode, threads)
+		return runMGPUSim(&o)
 	}
 	dir, err := os.MkdirTemp("", "whisker-suite-")
 	if err != nil {
@@ -70,7 +116,7 @@ func RunSuite(name, mode string, threads int) ([]SuiteRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := runLaunches(dir, launches, mode, threads)
+	rows, err := runLaunches(dir, launches, &o)
 	if err != nil || name != "clang" {
 		return rows, err
 	}
@@ -79,7 +125,7 @@ func RunSuite(name, mode string, threads int) ([]SuiteRow, error) {
 	if err != nil || !ok {
 		return rows, err
 	}
-	again, err := runLaunches(dir, launches, mode, threads)
+	again, err := runLaunches(dir, launches, &o)
 	for i := range again {
 		again[i].Kernel += " recompiled"
 	}
@@ -87,15 +133,19 @@ func RunSuite(name, mode string, threads int) ([]SuiteRow, error) {
 }
 
 // runLaunches runs launch files of what suite.Extract wrote below dir.
-func runLaunches(dir string, launches []suite.Launch, mode string, threads int) ([]SuiteRow, error) {
+func runLaunches(dir string, launches []suite.Launch, o *SuiteOptions) ([]SuiteRow, error) {
 	var rows []SuiteRow
 	for _, l := range launches {
-		row := SuiteRow{Kernel: l.Name, CPU: l.CPU, Arch: suiteMachines[l.CPU], Mode: mode, Launches: 1}
+		run, arch, ok := o.run(l.CPU)
+		if !ok {
+			continue
+		}
+		row := SuiteRow{Kernel: l.Name, CPU: l.CPU, Arch: arch, Mode: o.Mode, Launches: 1}
 		file := filepath.Join(dir, "launch", "run.yaml")
 		if err := os.WriteFile(file, []byte(l.Text), 0o644); err != nil {
 			return nil, fmt.Errorf("launch %s: %w", l.Name, err)
 		}
-		r, err := RunLaunch(LaunchOptions{File: file, RunOptions: RunOptions{Arch: row.Arch, Mode: mode, Threads: threads}})
+		r, err := RunLaunch(LaunchOptions{File: file, RunOptions: run})
 		switch {
 		case err != nil:
 			row.Error = err.Error()
@@ -137,20 +187,26 @@ func mgpusimDir() (string, error) {
 	return m.Dir, nil
 }
 
-func runMGPUSim(mode string, threads int) ([]SuiteRow, error) {
+// runMGPUSim runs MGPUSim's benchmarks, which are code for one processor.
+func runMGPUSim(o *SuiteOptions) ([]SuiteRow, error) {
+	const cpu = "gfx942"
+	run, arch, ok := o.run(cpu)
+	if !ok {
+		return nil, usagef("suite mgpusim is code for %s, and %s runs %s: leave --arch out, or choose mi300x or mi325x", cpu, arch, o.cpu)
+	}
 	dir, err := mgpusimDir()
 	if err != nil {
 		return nil, err
 	}
-	machine, err := LoadMachine(suiteMachines["gfx942"], "", nil)
+	machine, err := LoadMachine(run.Arch, run.Machine, run.Set)
 	if err != nil {
 		return nil, err
 	}
 	var rows []SuiteRow
 	for i := range suite.Benchmarks {
 		b := &suite.Benchmarks[i]
-		row := SuiteRow{Kernel: b.Name, CPU: "gfx942", Arch: suiteMachines["gfx942"], Mode: mode, Limit: b.Limit}
-		out, err := b.Run(filepath.Join(dir, "amd", "benchmarks", filepath.FromSlash(b.File)), row.launcher(machine.Machine(), threads))
+		row := SuiteRow{Kernel: b.Name, CPU: cpu, Arch: arch, Mode: o.Mode, Limit: b.Limit}
+		out, err := b.Run(filepath.Join(dir, "amd", "benchmarks", filepath.FromSlash(b.File)), row.launcher(machine.Machine(), o.Threads))
 		row.Values, row.MaxRelativeError = out.Values, out.Worst
 		if err != nil {
 			row.Error = err.Error()

@@ -18,7 +18,7 @@ import (
 // passed runs a suite in a mode and requires that every kernel passes.
 func passed(t *testing.T, name, mode string, atLeast int) {
 	t.Helper()
-	rows, err := RunSuite(name, mode, 1)
+	rows, err := RunSuite(SuiteOptions{Name: name, Mode: mode, Threads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestMGPUSimRoundTrip(t *testing.T) {
 }
 
 func TestSuiteRefuses(t *testing.T) {
-	if _, err := RunSuite("rocm", "functional", 1); err == nil || !strings.Contains(err.Error(), "clang, mgpusim or triton") {
+	if _, err := RunSuite(SuiteOptions{Name: "rocm"}); err == nil || !strings.Contains(err.Error(), "clang, mgpusim, triton or micro") {
 		t.Errorf("error %v", err)
 	}
 	rows := []SuiteRow{{Kernel: "a", CPU: "gfx942", Passed: true}, {Kernel: "b", CPU: "gfx950", Error: "broken"}}

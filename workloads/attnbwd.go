@@ -419,5 +419,6 @@ func (b *Builder) launch(name string, waves int, grid [3]int, mem *isa.Memory, a
 	for _, p := range args {
 		bt.Launch.Kernarg = appendPtr(bt.Launch.Kernarg, p)
 	}
+	bt.describeArgs()
 	return bt, nil
 }

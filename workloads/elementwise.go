@@ -84,6 +84,7 @@ func (v *vectorKernel) launch(name string, grid [3]int, waves int, tensors []ten
 		b.Launch.Kernarg = binary.LittleEndian.AppendUint32(b.Launch.Kernarg, d)
 	}
 	k.KernargBytes, b.Pointers = len(b.Launch.Kernarg), len(tensors)
+	b.describeArgs()
 	return nil
 }
 

@@ -260,6 +260,7 @@ func (g *gemm) finish() (*Built, error) {
 	}
 	bt.OutDType, bt.RotatesInputs = p.outDType(), p.low != nil && p.low.bits == 8
 	k.KernargBytes, bt.Pointers = len(bt.Launch.Kernarg), len(bt.Launch.Kernarg)/8
+	bt.describeArgs()
 	bt.Outputs = []string{"C"}
 	bt.data(d.fill, d.expect)
 	return bt, nil

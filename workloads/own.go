@@ -98,6 +98,7 @@ func (k *Own) Job(name string, groups, waves int, flops, limit float64, tensors 
 	}
 	l.Kernel = &isa.Kernel{Name: name, CPU: k.cpu, Insts: insts, VGPRs: k.nextV, AGPRs: k.nextA, SGPRs: k.nextS, KernargBytes: len(l.Kernarg),
 		Workgroup: [3]int{waves * isa.Lanes, 1, 1}, ABI: isa.ABI{KernargPtr: true, UserSGPRs: 2, WorkgroupID: [3]bool{true, false, false}}}
+	b.describeArgs()
 	b.data(func() {
 		for i := range tensors {
 			tensors[i].write(mem, addrs[i])

@@ -14,8 +14,8 @@ type launchFlags struct {
 	CodeObject  string `group:"Code object" placeholder:"FILE" help:"Code object (.co, .hsaco), for --print-launch."`
 	KernelName  string `name:"kernel" group:"Code object" placeholder:"NAME" help:"Kernel of the code object."`
 	PrintLaunch bool   `group:"Code object" help:"Print a launch file for a kernel of --code-object."`
-	Suite       string `group:"Code object" placeholder:"NAME" help:"Run the kernels of a suite and check their values: triton, clang or mgpusim; micro measures the units of a CU."`
-	MaxCycles   int64  `group:"Code object" placeholder:"N" help:"Stop a timing run after so many cycles."`
+	Suite       string `group:"Code object" placeholder:"NAME" help:"Run the kernels of a suite on the machines that they are code for, or on --arch, and check their values: triton, clang or mgpusim; micro measures the units of a CU."`
+	MaxCycles   int64  `group:"Code object" placeholder:"N" help:"Give a kernel up that has not ended after so many cycles; in functional mode, which has none, after so many wave instructions."`
 }
 
 // given reports whether a code object is asked for.
@@ -37,7 +37,7 @@ func (c *runCmd) chosen() error {
 		return &sim.UsageError{Err: errors.New("--launch names code object and kernel itself: leave --code-object, --kernel and --print-launch out")}
 	case l.PrintLaunch != (l.CodeObject != ""):
 		return &sim.UsageError{Err: errors.New("--code-object FILE and --print-launch go together; --launch FILE runs what they print")}
-	case c.Kernel != "" && (l.KernelName != "" || l.MaxCycles != 0):
+	case c.Kernel != "" && (l.KernelName != "" || c.has("max-cycles")):
 		return &sim.UsageError{Err: errors.New("--kernel and --max-cycles are for code objects")}
 	}
 	return nil
@@ -53,7 +53,7 @@ func (c *runCmd) runChosen(o sim.RunOptions) (*report.Run, error) {
 
 // runSuite runs a suite and writes a row a kernel.
 func (c *runCmd) runSuite(w io.Writer) error {
-	if c.Suite == "micro" {
+	if c.Suite == sim.SuiteMicro {
 		m, err := sim.LoadMachine(c.Arch, c.Machine, c.Set)
 		if err != nil {
 			return err
@@ -64,7 +64,11 @@ func (c *runCmd) runSuite(w io.Writer) error {
 		}
 		return sim.WriteMicro(w, rows, c.Format)
 	}
-	rows, err := sim.RunSuite(c.Suite, c.Mode, c.Threads)
+	o := sim.SuiteOptions{Name: c.Suite, Mode: c.Mode, Threads: c.Threads, Machine: c.Machine, Set: c.Set}
+	if c.has("arch") || c.has("set") {
+		o.Arch = c.Arch
+	}
+	rows, err := sim.RunSuite(o)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -9,6 +11,19 @@ import (
 func TestLaunchCommand(t *testing.T) {
 	const object = "../../workloads/suite/objects/vadd.gfx950.hsaco"
 	const launch = "../../workloads/suite/launch/triton_vadd.yaml"
+	bare := filepath.Join(t.TempDir(), "bare.yaml") // expects nothing
+	text, err := os.ReadFile(launch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := filepath.Abs("../../workloads/suite")
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, _, _ := strings.Cut(strings.ReplaceAll(string(text), "code_object: ..", "code_object: "+dir), "expect:")
+	if err := os.WriteFile(bare, []byte(head), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		args   string
 		code   int
@@ -33,6 +48,30 @@ func TestLaunchCommand(t *testing.T) {
 		{"run --suite triton --launch x", 2, "--suite brings"},
 		{"run gemm --suite triton", 2, "not both"},
 		{"run gemm --kernel x", 2, "for code objects"},
+		{"run gemm --max-cycles 0", 2, "for code objects"},
+		{"run --suite rocm", 2, "clang, mgpusim, triton or micro"},
+		{"run --suite triton --html x.html", 2, "--html has no meaning with --suite, which takes --arch,"},
+		{"run --suite triton --size 3", 2, "--size has no meaning"},
+		{"run --suite triton --seed 1", 2, "--seed has no meaning"},
+		{"run --suite triton --trace x", 2, "--trace has no meaning"},
+		{"run --suite triton --verify", 2, "--verify has no meaning"},
+		{"run --suite triton --max-cycles 7", 2, "--max-cycles has no meaning"},
+		{"run --suite triton --mode timing", 2, "choose --mode functional or full"},
+		{"run --suite micro --mode full", 2, "--suite micro, which takes --arch, --machine, --set, --threads and --format"},
+		{"run --suite triton --arch mi300x --format csv", 0, "gfx942,mi300x"},
+		{"run --suite triton --arch nothing", 2, "nothing"},
+		{"run --suite mgpusim --arch mi355x", 2, "code for gfx942, and mi355x runs gfx950"},
+		{"trace record --suite triton -o x", 2, "--out has no meaning"},
+		{"run --code-object " + object + " --print-launch --arch mi300x", 2, "--arch has no meaning with --print-launch"},
+		{"run --launch " + launch + " --verify", 2, "--mode functional"},
+		{"run --launch " + launch + " --verify --mode functional", 0, "VERIFY  passed"},
+		{"run --launch " + bare + " --verify --mode functional", 2, "has no expect"},
+		{"run --launch " + launch + " --size 3", 2, "--size is an option of kernels by name"},
+		{"run --launch " + launch + " --tile 128x128", 2, "--tile is an option of kernels by name"},
+		{"run --launch " + launch + " --seed 3", 2, "seed of its own"},
+		{"run --launch " + launch + " --warmup 3", 2, "--warmup has no meaning with --launch"},
+		{"run --launch " + launch + " --sample-rounds 1", 2, "runs whole"},
+		{"run gemm --size 256 --mode functional --cold-llc", 2, "--cold-llc is for runs that take time"},
 	} {
 		var stdout, stderr bytes.Buffer
 		if code := run(strings.Fields(c.args), &stdout, &stderr); code != c.code {

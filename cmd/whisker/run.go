@@ -40,6 +40,8 @@ type runCmd struct {
 	PerInstruction   bool     `group:"Run" help:"Report issue and stalls of every instruction address."`
 	Trace            string   `group:"Run" placeholder:"FILE" help:"Write a trace of the run, which whisker trace replays."`
 	Format           string   `default:"table" group:"Run" help:"table, json or csv."`
+
+	given []givenFlag // of the command line
 }
 
 // Run simulates and writes the report. A report whose check failed is written
@@ -49,6 +51,9 @@ func (c *runCmd) Run(w io.Writer) error {
 		return err
 	}
 	if err := c.chosen(); err != nil {
+		return err
+	}
+	if err := c.checkFlags(); err != nil {
 		return err
 	}
 	switch {

@@ -23,3 +23,12 @@ square:                                  // out[i] = in[i] * in[i], one wave
   .amdhsa_user_sgpr_kernarg_segment_ptr 1
   .amdhsa_kernarg_size 16
 .end_amdhsa_kernel
+.amdgpu_metadata
+amdhsa.kernels:
+  - .name: square
+    .kernarg_segment_size: 16
+    .max_flat_workgroup_size: 64
+    .args:
+      - {.name: in, .offset: 0, .size: 8, .value_kind: global_buffer, .type_name: 'float*'}
+      - {.name: out, .offset: 8, .size: 8, .value_kind: global_buffer, .type_name: 'float*'}
+.end_amdgpu_metadata

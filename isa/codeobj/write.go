@@ -12,8 +12,8 @@ import (
 	"github.com/whisker-sim/whisker/isa"
 )
 
-// Unit is a kernel to write. Without Meta, every 8 bytes of the argument
-// segment are described as one value.
+// Unit is a kernel to write. Without Meta, the kernel's own Args describe the
+// argument segment.
 type Unit struct {
 	Kernel *isa.Kernel
 	Meta   *Meta
@@ -32,13 +32,23 @@ const (
 	sectBytes   = 64
 	symBytes    = 24
 	snop        = 0xbf800000
+	// defaultWorkgroup is what a runtime may launch where nothing else is said, as
+	// clang's default.
+	defaultWorkgroup = 1024
 )
 
 // DefaultMeta describes a kernel by what the kernel itself says.
 func DefaultMeta(k *isa.Kernel) *Meta {
 	m := &Meta{}
-	for off := 0; off < k.KernargBytes; off += 8 {
-		m.Args = append(m.Args, Arg{Offset: off, Size: min(8, k.KernargBytes-off), ValueKind: "by_value"})
+	for _, a := range k.Arguments() {
+		arg := Arg{Name: a.Name, Offset: a.Offset, Size: a.Size, ValueKind: "by_value"}
+		if a.Pointer {
+			arg.ValueKind, arg.AddressSpace = "global_buffer", "global"
+		}
+		m.Args = append(m.Args, arg)
+	}
+	if k.WorkgroupSize() == 0 {
+		m.MaxWorkgroup = defaultWorkgroup
 	}
 	m.complete(k)
 	return m
