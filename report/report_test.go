@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"flag"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -353,5 +354,23 @@ func TestCombineAddsUp(t *testing.T) {
 	}
 	if Combine([]*Run{a}) != a {
 		t.Error("a single run is not itself")
+	}
+}
+
+// Clusters of one name stay apart: every figure has a path of its own.
+func TestValuesOfRepeatedNames(t *testing.T) {
+	r := &Run{Clusters: []Cluster{{Name: "load", Visits: 1}, {Name: "load", Visits: 2}, {Name: "load#2", Visits: 3}, {Name: "load", Visits: 4}}}
+	seen, visits := map[string]bool{}, map[string]float64{}
+	for _, v := range Values(r) {
+		if seen[v.Path()] {
+			t.Errorf("two figures are called %s", v.Path())
+		}
+		seen[v.Path()] = true
+		if name, ok := strings.CutSuffix(v.Metric, ".visits"); ok && v.Component == "clusters" {
+			visits[name] = v.Value
+		}
+	}
+	if want := map[string]float64{"load": 1, "load#3": 2, "load#2": 3, "load#4": 4}; !maps.Equal(visits, want) {
+		t.Errorf("visits %v, want %v", visits, want)
 	}
 }

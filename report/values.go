@@ -30,8 +30,18 @@ var leftOut = map[string]bool{"machine": true, "instructions": true, "host": tru
 
 // Values lists the numeric figures of a run in the order of its JSON keys.
 // Settings, the instruction table, histograms and the host's own times are left
-// out; clusters and kernels go by their names.
+// out; clusters and kernels go by their names, of several with one name the second
+// as name#2, and so on: a path names one figure.
 func Values(r *Run) []Value {
+	clusters, parts := make([]string, len(r.Clusters)), make([]string, len(r.Parts))
+	for i := range clusters {
+		clusters[i] = r.Clusters[i].Name
+	}
+	for i := range parts {
+		parts[i] = r.Parts[i].Name
+	}
+	numberRepeated(clusters)
+	numberRepeated(parts)
 	var out []Value
 	for _, v := range valuesOf(reflect.ValueOf(*r), "") {
 		component, metric, nested := strings.Cut(v.path, ".")
@@ -47,9 +57,9 @@ func Values(r *Run) []Value {
 		}
 		switch component {
 		case "clusters":
-			metric = named(metric, len(r.Clusters), func(i int) string { return r.Clusters[i].Name })
+			metric = named(metric, clusters)
 		case "kernels":
-			metric = named(metric, len(r.Parts), func(i int) string { return r.Parts[i].Name })
+			metric = named(metric, parts)
 		}
 		out = append(out, Value{component, metric, unitOf(r, v), number})
 	}
@@ -72,13 +82,33 @@ func unitOf(r *Run, v value) string {
 }
 
 // named puts a list entry's name for its index.
-func named(metric string, n int, name func(int) string) string {
+func named(metric string, names []string) string {
 	index, rest, _ := strings.Cut(metric, ".")
 	i, err := strconv.Atoi(index)
-	if err != nil || i < 0 || i >= n {
+	if err != nil || i < 0 || i >= len(names) {
 		return metric
 	}
-	return name(i) + "." + rest
+	return names[i] + "." + rest
+}
+
+// numberRepeated appends #2, #3 and so on to names that came before.
+func numberRepeated(names []string) {
+	taken := map[string]bool{}
+	for _, n := range names {
+		taken[n] = true
+	}
+	seen := map[string]int{}
+	for i, n := range names {
+		if seen[n]++; seen[n] == 1 {
+			continue
+		}
+		k := seen[n]
+		for taken[fmt.Sprintf("%s#%d", n, k)] { // a name of the kernel's own that looks like one of these
+			k++
+		}
+		names[i] = fmt.Sprintf("%s#%d", n, k)
+		taken[names[i]], seen[n] = true, k
+	}
 }
 
 // numeric reads any leaf that has an order: numbers and truth values.
