@@ -64,6 +64,10 @@ type RunOptions struct {
 	// monitor's address.
 	Notices io.Writer
 
+	// StartMHz, when not 0, is the clock that a run under the power budget is
+	// tried at first, instead of what pilots guess.
+	StartMHz float64
+
 	// Warmup, when set, is how many launches are simulated before the measured
 	// one; 0 measures the first. nil takes the LLC to hold what a launch leaves.
 	Warmup *int

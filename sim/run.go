@@ -75,6 +75,8 @@ func runJob(o *RunOptions, machine *configs.Resolved, job *workloads.Job) (*repo
 	mhz, known := o.replay.clock(machine)
 	if known {
 		law.mhz = mhz
+	} else if law.power && o.StartMHz > 0 {
+		law.mhz = o.StartMHz
 	} else if law.power && o.Mode != "functional" && o.replay.pilots() {
 		var err error
 		if first, err = pilots(o, machine, job, law); err != nil {

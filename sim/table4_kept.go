@@ -69,6 +69,9 @@ func (c *rowCache) text() []string {
 	return []string{fmt.Sprintf("kept from earlier runs of this program in %s: %s", filepath.Join(c.dir, rowFolder), strings.Join(c.used, "; "))}
 }
 
+// ProgramHash identifies the running program by its bytes.
+func ProgramHash() (string, error) { return programHash() }
+
 // programHash identifies the running program, so that what an older one
 // simulated is not taken for this one's.
 var programHash = sync.OnceValues(func() (string, error) {

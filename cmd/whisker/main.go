@@ -88,7 +88,7 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 	if err := refuseEmpty(ctx); err != nil {
 		return fail(stderr, err)
 	}
-	if name := strings.Fields(ctx.Command())[0]; name != "sweep" && name != "step" { // which end in ways of their own
+	if name := strings.Fields(ctx.Command())[0]; name != "sweep" && name != "step" && name != "tune" { // which end in ways of their own
 		defer removeAtSignal()()
 	}
 	return fail(stderr, ctx.Run())

@@ -2,6 +2,7 @@ package tune
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -9,18 +10,19 @@ import (
 	"github.com/whisker-sim/whisker/isa"
 	"github.com/whisker-sim/whisker/swizzle"
 	"github.com/whisker-sim/whisker/workloads"
-	"github.com/whisker-sim/whisker/xcd"
 )
 
 // form is a schedule and a tile with what one workgroup asks of its CU.
 type form struct {
-	schedule, tile, variant string
-	grid                    swizzle.Grid
-	tileM, tileN            int
-	kSteps                  int
-	stepBytes               float64 // of a row of A or B in one K step
-	window, chunk           int     // the kernel's own
-	demand                  demand
+	schedule, tile string
+	size           string
+	choose         []workloads.Setting // further options of the kernel that choose the form
+	grid           swizzle.Grid
+	tileM, tileN   int
+	kSteps         int
+	stepBytes      float64 // of a row of A or B in one K step
+	window, chunk  int     // the kernel's own
+	demand         demand
 }
 
 // demand is the cycles for which one workgroup needs each unit of its CU, all
@@ -101,30 +103,12 @@ type Estimate struct {
 // candidates that the CUs bound alike.
 func (e *Estimate) memory() float64 { return e.L2US + e.FabricUS + e.HBMUS }
 
-// estimate replays a block order of the form on the machine.
-func (f *form) estimate(m *configs.Machine, mhz float64, window, chunk int) (*Estimate, error) {
-	order := swizzle.Order{Kind: swizzle.Remap, Window: window, Chunk: chunk, XCDs: m.Chip.XCDs}
-	tiles, err := order.Map(f.grid)
-	if err != nil {
-		return nil, err
-	}
-	n := f.grid.Tiles()
-	on := func(wg int) int { return xcd.XCDOf(m, wg, n) }
-	r := swizzle.Replay{Grid: f.grid, KSteps: f.kSteps, ABytes: int64(float64(f.tileM) * f.stepBytes), BBytes: int64(float64(f.tileN) * f.stepBytes),
-		CBytes: int64(f.tileM) * int64(f.tileN) * 2, XCDs: m.Chip.XCDs, CUsPerXCD: m.Chip.CUsPerXCD, L2Bytes: int64(m.L2.Bytes), LLCBytes: int64(m.LLC.Bytes), XCDOf: on}
-	h, err := r.Run(tiles)
-	if err != nil {
-		return nil, err
-	}
-	perXCD, most := make([]int, m.Chip.XCDs), 0
-	for wg := range n {
-		perXCD[on(wg)]++
-		most = max(most, perXCD[on(wg)])
-	}
-	rounds := (most + m.Chip.CUsPerXCD - 1) / m.Chip.CUsPerXCD
+// estimate holds what a block order moves against the machine.
+func (f *form) estimate(m *configs.Machine, mhz float64, t *traffic) *Estimate {
 	us := func(bytes int64, gbs float64) float64 { return float64(bytes) / gbs / 1e3 }
+	h := &t.hits
 	e := &Estimate{
-		CUUS:     float64(rounds) * f.demand.cycles() / mhz,
+		CUUS:     float64(t.rounds) * f.demand.cycles() / mhz,
 		L2US:     us(h.L2Bytes, float64(m.Chip.XCDs*m.L2.Channels*m.L2.ReadBytesPerCycle)*mhz/1e3),
 		FabricUS: us(h.LLCBytes, min(m.LLC.GBs, m.Fabric.ReadGBs*float64(m.Chip.XCDs))) + us(h.WrittenBytes, m.Fabric.WriteGBs*float64(m.Chip.XCDs)),
 		HBMUS:    us(h.LLCBytes-h.LLCHitBytes, m.HBM.GBs), L2Hit: h.L2(), LLCHit: h.LLC(), BeyondL2: h.LLCBytes + h.WrittenBytes,
@@ -138,19 +122,23 @@ func (f *form) estimate(m *configs.Machine, mhz float64, window, chunk int) (*Es
 			e.US, e.Bound = l.us, l.name
 		}
 	}
-	return e, nil
+	return e
 }
 
 // newForm builds the kernel at its full size to count its instructions. An
 // error means that the form does not fit the size or the machine.
 func newForm(o *Options, info workloads.Info, m *configs.Machine, cpu isa.CPU) (*form, error) {
-	options := o.kernel(info.Schedule, info.Tile, info.Variant)
+	choose := slices.Clone(info.Choose)
+	if info.Variant != "" {
+		choose = append(choose, workloads.Setting{Name: "variant", Value: info.Variant})
+	}
+	options := o.kernel(info.Schedule, info.Tile, choose)
 	job, err := workloads.Build("gemm", workloads.Request{CPU: cpu, XCDs: m.Chip.XCDs, Seed: 1, LDSBytes: m.LDS.Bytes, Options: options})
 	if err != nil {
 		return nil, err
 	}
 	b := job.Kernels[0]
-	f := &form{schedule: info.Schedule, tile: info.Tile, variant: info.Variant, tileM: b.TileM, tileN: b.TileN,
+	f := &form{size: sizeText(o.M, o.N, o.K), schedule: info.Schedule, tile: info.Tile, choose: choose, tileM: b.TileM, tileN: b.TileN,
 		grid: swizzle.Grid{Rows: b.GridM, Cols: b.GridN}, window: b.Spec.W, chunk: b.Spec.C, demand: demandOf(b, m)}
 	f.kSteps = max(1, o.K/max(1, b.KTile))
 	f.stepBytes = float64(b.KTile) * float64(typeBits[o.DType]) / 8

@@ -2,15 +2,23 @@ package tune
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
+	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/whisker-sim/whisker/isa"
 	"github.com/whisker-sim/whisker/report"
 	"github.com/whisker-sim/whisker/sim"
+	"github.com/whisker-sim/whisker/swizzle"
 	"github.com/whisker-sim/whisker/workloads"
 )
 
@@ -26,7 +34,7 @@ func TestTune(t *testing.T) {
 	o := options()
 	o.Tiles, o.Schedules = []string{"128x128", "256x256"}, []string{"pingpong8"}
 	o.Also = []Order{{2, 3}}
-	r, err := Tune(o)
+	r, err := Tune(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,6 +73,90 @@ func TestTune(t *testing.T) {
 	}
 }
 
+// A search that is ended shows what it has, and goes on from what it kept; a form
+// is what its further options say; the budget leaves candidates out and says so.
+func TestTuneGoesOn(t *testing.T) {
+	o := options()
+	o.Tiles, o.Best, o.Keep = []string{"192x256"}, 2, filepath.Join(t.TempDir(), "kept.json")
+	o.M = 768
+	whole, err := Tune(t.Context(), Options{Arch: o.Arch, Set: o.Set, M: o.M, N: o.N, K: o.K, DType: o.DType, Tiles: o.Tiles, Schedules: []string{"pingpong8"}, Best: 4, Jobs: 1, Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	variants := map[string]bool{}
+	for _, c := range whole.Candidates {
+		variants[c.Options["variant"]] = true
+	}
+	if !variants[""] || !variants["v1"] {
+		t.Errorf("the forms of the tile that were run: %v", variants)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	o.Ran = func(*Candidate, time.Duration, int, int) { cancel() }
+	part, err := Tune(ctx, o)
+	if err == nil || !strings.Contains(err.Error(), "goes on from there") || part == nil || part.Simulated != 1 || part.Best == nil {
+		t.Fatalf("%v: %+v", err, part)
+	}
+	o.Ran = nil
+	r, err := Tune(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := openKept(o.Keep, "")
+	if err != nil || len(kept.file.Candidates) != r.Simulated {
+		t.Errorf("%d candidates are kept of %d: %v", len(kept.file.Candidates), r.Simulated, err)
+	}
+	o.Keep, o.Ran = "", nil
+	again, err := Tune(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(again, r, cmpopts.IgnoreUnexported(Candidate{})); d != "" {
+		t.Errorf("going on gives another result:\n%s", d)
+	}
+	o.Budget = time.Nanosecond
+	r, err = Tune(t.Context(), o)
+	if err != nil || r.Simulated != 1 || len(r.NotSimulated) == 0 || !strings.Contains(strings.Join(r.Notes, " "), "left out") {
+		t.Errorf("with no time: %v, %+v", err, r)
+	}
+	o.Keep = filepath.Join(t.TempDir(), "other.json")
+	if err := os.WriteFile(o.Keep, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Tune(t.Context(), o); err == nil || !strings.Contains(err.Error(), "is no file that this whisker tune has kept") {
+		t.Errorf("a file of something else: %v", err)
+	}
+}
+
+// A replay that takes K steps together moves what one of single steps moves.
+func TestTogether(t *testing.T) {
+	machine, err := sim.LoadMachine("mi355x", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := machine.Machine()
+	s := shape{swizzle.Grid{Rows: 48, Cols: 36}, 192, 256, 144, 128}
+	for _, o := range []Order{{5, 25}, {8, 64}, {7, 216}, {1, 1}, {16, 108}} {
+		fast := s.replay(m, o)
+		order := swizzle.Order{Kind: swizzle.Remap, Window: o.Window, Chunk: o.Chunk, XCDs: m.Chip.XCDs}
+		tiles, err := order.Map(s.grid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps := s.together(m, tiles, func(wg int) int { return wg % m.Chip.XCDs })
+		slow, err := (&swizzle.Replay{Grid: s.grid, KSteps: 144, ABytes: 192 * 128, BBytes: 256 * 128, CBytes: 192 * 256 * 2, XCDs: 8, CUsPerXCD: 32,
+			L2Bytes: int64(m.L2.Bytes), LLCBytes: int64(m.LLC.Bytes)}).Run(tiles)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(fast.hits.L2()-slow.L2()) > 0.005 || math.Abs(fast.hits.LLC()-slow.LLC()) > 0.01 {
+			t.Errorf("W%d C%d: %d steps together give %.4f and %.4f, single ones %.4f and %.4f", o.Window, o.Chunk, steps, fast.hits.L2(), fast.hits.LLC(), slow.L2(), slow.LLC())
+		}
+		if steps < 3 {
+			t.Errorf("W%d C%d: %d steps together", o.Window, o.Chunk, steps)
+		}
+	}
+}
+
 func TestTuneRefuses(t *testing.T) {
 	for want, change := range map[string]func(*Options){
 		"unknown --dtype":     func(o *Options) { o.DType = "f64" },
@@ -77,7 +169,7 @@ func TestTuneRefuses(t *testing.T) {
 	} {
 		o := options()
 		change(&o)
-		_, err := Tune(o)
+		_, err := Tune(t.Context(), o)
 		if _, usage := errors.AsType[*sim.UsageError](err); !usage || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}

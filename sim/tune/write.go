@@ -4,6 +4,8 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/whisker-sim/whisker/report"
 )
@@ -14,18 +16,19 @@ func Write(w io.Writer, r *Result, format string) error {
 	if format == "json" {
 		return report.WriteJSON(w, r)
 	}
-	t := &report.Table{Header: []string{"schedule", "tile", "W", "C", "rank", "estimate us", "bound", "cycles", "time us", "TFLOPS", "L2 hit", "LLC hit", "beyond L2 GB", "front"}, Left: []int{1, 6}}
-	for i := range r.Candidates {
-		c := &r.Candidates[i]
+	t := &report.Table{Header: []string{"schedule", "tile", "form", "W", "C", "rank", "estimate us", "bound", "cycles", "time us", "TFLOPS", "L2 hit", "LLC hit", "beyond L2 GB", "front"}, Left: []int{1, 2, 7}}
+	for _, c := range append(slices.Clone(r.Candidates), r.NotSimulated...) {
 		own, s := "", c.Simulated
 		if c.Own {
 			own = " (own)"
 		}
-		row := []any{c.Schedule, c.Tile, c.Window, fmt.Sprint(c.Chunk, own), c.Rank, fmt.Sprintf("%.1f", c.Estimate.US), c.Estimate.Bound}
+		row := []any{c.Schedule, c.Tile, formText(&c), c.Window, fmt.Sprint(c.Chunk, own), c.Rank, fmt.Sprintf("%.1f", c.Estimate.US), c.Estimate.Bound}
 		if format == "csv" {
-			row[3] = c.Chunk
+			row[4] = c.Chunk
 		}
-		if s.Error != "" {
+		if s == nil {
+			row = append(row, "-", "-", "-", "-", "-", "-", "not simulated")
+		} else if s.Error != "" {
 			row = append(row, "-", "-", "-", "-", "-", "-", s.Error)
 		} else {
 			front := ""
@@ -40,16 +43,26 @@ func Write(w io.Writer, r *Result, format string) error {
 	if format == "csv" {
 		return csv.NewWriter(w).WriteAll(append([][]string{t.Header}, t.Rows...))
 	}
-	b := r.Best
 	fmt.Fprintf(w, "gemm %s %s on %s: %d candidates estimated, %d simulated\n\n", r.Size, r.DType, r.Machine, r.Considered, r.Simulated)
 	if _, err := t.WriteTo(w); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\nBest: --schedule %s --tile %s -W %d -C %d\n", b.Schedule, b.Tile, b.Window, b.Chunk)
+	if b := r.Best; b != nil {
+		fmt.Fprintf(w, "\nBest: %s -W %d -C %d\n", b.flags(), b.Window, b.Chunk)
+	}
 	for _, n := range r.Notes {
 		if _, err := fmt.Fprintf(w, "Note: %s.\n", n); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// formText is what a candidate's form is chosen by beside schedule and tile.
+func formText(c *Candidate) string {
+	var out []string
+	for _, s := range c.Choose {
+		out = append(out, s.Name+"="+s.Value)
+	}
+	return strings.Join(out, " ")
 }
