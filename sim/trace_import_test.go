@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -145,7 +146,7 @@ func FuzzTraceText(f *testing.F) {
 // attFolder writes a synthetic thread trace: a loop of a load, an LDS read and
 // matrix work that each of two waves runs three times. Fields have the order and
 // types of rocprofv3's.
-func attFolder(t *testing.T, change func(files map[string]string)) string {
+func attFolder(t testing.TB, change func(files map[string]string)) string {
 	t.Helper()
 	code := []struct {
 		isa  string
@@ -369,4 +370,38 @@ func TestImportATTCutOff(t *testing.T) {
 	if r := mustReplay(t, ReplayOptions{File: out}); r.WaveInstructions != 36 {
 		t.Errorf("%d instructions", r.WaveInstructions)
 	}
+}
+
+// FuzzImportATT hands a code.json and a wave's file to the import: what it takes is
+// a sound trace, and what it refuses leaves none.
+func FuzzImportATT(f *testing.F) {
+	dir := attFolder(f, nil)
+	read := func(name string) []byte {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			f.Fatal(err)
+		}
+		return b
+	}
+	f.Add(read("code.json"), read("filenames.json"), read("se0_sm0_sl0_wv0.json"), read("occupancy.json"))
+	f.Add([]byte(`{"code": [["s_endpgm", 0, 1, null, 1, 4096, 1, 1, 1, 1]]}`), []byte(`{"gfxv": "gfx942"}`), []byte(`{"wave": {"begin": 0, "end": 9, "instructions": [[0, 11, 0, 4, 1]]}}`), []byte(`{}`))
+	f.Fuzz(func(t *testing.T, code, names, wave, occupancy []byte) {
+		dir := t.TempDir()
+		for name, b := range map[string][]byte{"code.json": code, "filenames.json": names, "se0_sm0_sl0_wv0.json": wave, "se0_sm1_sl0_wv0.json": wave, "occupancy.json": occupancy} {
+			if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		out := filepath.Join(dir, "x.trace")
+		err := ImportATT(io.Discard, dir, ATTOptions{ImportOptions: ImportOptions{Out: out, Format: "table"}})
+		if err != nil {
+			if _, there := os.Stat(out); there == nil || strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), "Go ") {
+				t.Fatalf("a trace is left behind, or not one sentence: %v", err)
+			}
+			return
+		}
+		if err := TraceCheck(io.Discard, out, "", "", false, "table"); err != nil {
+			t.Fatal(err)
+		}
+	})
 }

@@ -50,14 +50,14 @@ func TestTrace(t *testing.T) {
 	for _, c := range []struct {
 		kind string
 		want int
-	}{{"kernel", 1}, {"workgroup", 1}, {"wavefront", 8}} {
+	}{{"Simulation", 1}, {"kernel", 1}, {"workgroup", 1}, {"wavefront", 8}} {
 		if got := count("select count(*) from trace where Kind = '" + c.kind + "'"); got != c.want {
 			t.Errorf("%d tasks of kind %s, want %d", got, c.kind, c.want)
 		}
 	}
 	// Every task lies within its parent, but for loads, whose data outlive the
 	// instruction that asked for them.
-	if n := count("select count(*) from trace a join trace b on a.ParentID = b.ID where a.Kind <> 'memory' and (a.StartTime < b.StartTime - 1e-12 or a.EndTime > b.EndTime + 1e-12)"); n != 0 {
+	if n := count("select count(*) from trace a join trace b on a.ParentID = b.ID where a.Kind <> 'req_in' and (a.StartTime < b.StartTime - 1e-12 or a.EndTime > b.EndTime + 1e-12)"); n != 0 {
 		t.Errorf("%d tasks lie outside their parents", n)
 	}
 	if n := count("select count(*) from trace where ParentID <> '' and ParentID not in (select ID from trace)"); n != 0 {
@@ -66,7 +66,7 @@ func TestTrace(t *testing.T) {
 	if n := count("select count(*) from trace_milestones m join trace t on m.TaskID = t.ID where m.Time >= t.StartTime and m.Time <= t.EndTime + 1e-12 and m.Kind = 'data'"); n == 0 {
 		t.Error("no wait is a milestone")
 	}
-	if n := count("select count(*) from trace where Kind = 'memory'"); n == 0 {
+	if n := count("select count(*) from trace where Kind = 'req_in'"); n == 0 {
 		t.Error("no load is a task")
 	}
 	if _, err := os.Stat(path); err != nil {

@@ -1,7 +1,11 @@
 // Package daisen writes recordings as Akita traces, which Akita's viewer Daisen
-// opens: an SQLite file of tasks. A kernel holds workgroups, a workgroup waves, a
-// wave instructions, and a load the time that its data takes; what an instruction
-// waited for are its milestones.
+// opens: an SQLite file of tasks. The simulation holds the kernel, that workgroups,
+// a workgroup waves, a wave instructions, and a load the time that its data takes;
+// what an instruction waited for are its milestones.
+//
+// Kinds are those that Daisen looks for: it takes its time axis from the task of
+// kind Simulation and shows nothing without one, and it plots the rate and the
+// latency of tasks of kind req_in, which the memory operations are.
 //
 // The tasks pass through Akita's own tracing, so that the file is what an Akita
 // program writes.
@@ -44,10 +48,13 @@ const (
 	endInner
 	endWave
 	endGroup
+	beginSimulation
+	beginKernel
 	beginGroup
 	beginWave
 	beginInner
 	endKernel
+	endSimulation
 )
 
 type event struct {
@@ -137,10 +144,15 @@ func (t *tracer) task(id, parent string, d *domain, kind, what string, from, to 
 		event{to, end, func() { tracing.EndTask(id, d) }})
 }
 
-const kernelID = "kernel"
+const (
+	simulationID = "simulation"
+	kernelID     = "kernel"
+)
 
 func (t *tracer) kernel() {
-	t.task(kernelID, "", t.place("GPU"), "kernel", t.r.Run.Kernel, t.r.Window.From, t.r.End, beginGroup-1, endKernel)
+	at := t.place("GPU")
+	t.task(simulationID, "", at, "Simulation", t.r.Run.Kernel+" on "+t.r.Run.Arch, t.r.Window.From, t.r.End, beginSimulation, endSimulation)
+	t.task(kernelID, simulationID, at, "kernel", t.r.Run.Kernel, t.r.Window.From, t.r.End, beginKernel, endKernel)
 }
 
 // span cuts a wave's or a workgroup's life to the recording.
@@ -197,7 +209,7 @@ func (t *tracer) lane(c *timeline.CU, l *timeline.Lane, groups map[int]string) {
 	})
 	for _, f := range l.Flows(t.r) {
 		if id := issued[f.Issued]; id != "" && f.Done > f.Issued {
-			t.task(t.id("memory"), id, memory, "memory", t.r.Insts[f.Inst].Text, f.Issued, f.Done, beginInner, endInner)
+			t.task(t.id("memory"), id, memory, "req_in", t.r.Insts[f.Inst].Text, f.Issued, f.Done, beginInner, endInner)
 		}
 	}
 }
