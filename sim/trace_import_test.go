@@ -120,6 +120,11 @@ func TestImportTextErrors(t *testing.T) {
 		{head + "ds_read_b32 v0, v1 @ 0 lanes all\n", "t:2:24: lanes"},
 		{head + "a:\ns_branch a\n", "runs more than"},
 		{head, "there is no instruction"},
+		{head + ".lds 1024\nds_read_b32 v0, v1 @ lane*4 + 772\n", "t:3:1: ds_read_b32 reaches LDS bytes 772 to 1027, and there are 1024"},
+		{head + "s_nop 0\n  ds_read_b32 v0, v1 @ lane*400000\n", "t:3:3: ds_read_b32 reaches LDS bytes 0 to 25200003, and there are 163840"},
+		{head + "ds_read_b32 v0, v1 @ lane*-4\n", "t:2:1: ds_read_b32 reaches LDS bytes -252 to 3"},
+		{head + "ds_read2_b32 v[0:1], v2 @ lane*4, 200000\n", "t:2:1: ds_read2_b32 reaches"},
+		{head + ".workgroups 1000000\na:\ns_cbranch_scc1 a @ taken 4000000000\n", "t:4:1: wave 0 of workgroup 0 runs more than"},
 		{head + ".waves 2\n.wave 0\ns_endpgm\n", "no .wave section has wave 1"},
 	} {
 		_, err := parseTraceText("t", c.text, "")

@@ -496,6 +496,9 @@ func (t *openedTrace) notes(machine *configs.Resolved) []string {
 // matches compares the launches of a kernel, or all of them, with the kernels of
 // the same names of a code object; an empty path matches anything.
 func (t *openedTrace) matches(object, kernel string) error {
+	if object == "" && kernel != "" {
+		return usagef("--kernel %s names a kernel of a code object: give --code-object too", kernel)
+	}
 	if object == "" {
 		return nil
 	}

@@ -27,6 +27,7 @@ type ImportOptions struct {
 const (
 	maxTextBytes = 64 << 20
 	maxTextSteps = 1 << 26 // instructions of a wave
+	maxTextTotal = 1 << 30 // and of all waves
 	maxTextWaves = 1 << 20
 )
 
@@ -84,6 +85,9 @@ type textParser struct {
 	labels   map[string]int
 	sections []textSection
 	regions  map[string]uint64
+	ldsSaid  bool // there is a .lds
+	reach    int  // LDS bytes that are reached, where there is none
+	steps    int  // instructions of all waves
 }
 
 // textLine is what a line says beside its instruction.
@@ -208,6 +212,7 @@ func (p *textParser) directive(text string, col int) error {
 	case ".waves":
 		return number(&m.perWG, 1, 16)
 	case ".lds":
+		p.ldsSaid = true
 		return number(&m.lds, 0, 1<<20)
 	case ".vgprs":
 		return number(&m.vgprs, 1, 256)
@@ -318,91 +323,6 @@ func (p *textParser) badInstruction(err error, body, name string, col int) error
 	return p.at(at, "%w", err)
 }
 
-// textAccess is an address: base + lane*, wave*, wg* and iter*.
-type textAccess struct {
-	base                  uint64
-	lane, wave, wg, iter  int64
-	lanes                 uint64
-	two                   int64 // distance of second addresses
-	hasTwo, hasLanes, one bool
-}
-
-// annotation reads what follows an @: how often a branch is taken, or addresses.
-func (p *textParser) annotation(l *textLine, note string, col int, in *isa.Inst, c *isa.Class) error {
-	text := strings.TrimSpace(note)
-	col += len(note) - len(strings.TrimLeft(note, " \t"))
-	if n, ok := strings.CutPrefix(text, "taken"); ok {
-		if c.Unit != isa.UnitBranch {
-			return p.at(col, "%s is no branch, which alone can be taken", in.Op)
-		}
-		v, err := strconv.ParseUint(strings.TrimSpace(n), 0, 32)
-		if err != nil {
-			return p.at(col, "a branch is %q; write @ taken N, how often before it falls through", text)
-		}
-		l.taken, l.hasTaken = v, true
-		return nil
-	}
-	if !accessesMemory(c) {
-		return p.at(col, "%s accesses no memory and has no address", in.Op)
-	}
-	a := &textAccess{lanes: ^uint64(0), one: c.Unit == isa.UnitSMEM}
-	if head, mask, ok := strings.Cut(text, "lanes"); ok {
-		v, err := strconv.ParseUint(strings.TrimSpace(mask), 0, 64)
-		if err != nil {
-			return p.at(col+len(head), "lanes %q; write a mask, such as lanes 0xffff", strings.TrimSpace(mask))
-		}
-		a.lanes, a.hasLanes, text = v, true, head
-	}
-	first, second, two := strings.Cut(text, ",")
-	if two != c.TwoAddr {
-		return p.at(col, "%s takes %s", in.Op, map[bool]string{true: "two addresses, with a comma between", false: "one address"}[c.TwoAddr])
-	}
-	if err := p.address(a, first, col); err != nil {
-		return err
-	}
-	if two {
-		v, err := strconv.ParseInt(strings.TrimSpace(second), 0, 64)
-		if err != nil {
-			return p.at(col+len(first)+1, "the second address is %q; write its distance from the first in bytes", strings.TrimSpace(second))
-		}
-		a.two, a.hasTwo = v, true
-	}
-	l.access = a
-	return nil
-}
-
-// address reads a sum of numbers, regions, and lane, wave, wg or iter times a
-// number.
-func (p *textParser) address(a *textAccess, text string, col int) error {
-	for _, term := range strings.SplitAfter(text, "+") {
-		at := col + len(term) - len(strings.TrimLeft(term, " \t"))
-		col += len(term)
-		t := strings.TrimSpace(strings.TrimSuffix(term, "+"))
-		x, y, product := strings.Cut(t, "*")
-		if x, y = strings.TrimSpace(x), strings.TrimSpace(y); !product {
-			y = "1"
-		}
-		if _, err := strconv.ParseInt(x, 0, 64); err == nil && product {
-			x, y = y, x
-		}
-		if base, ok := p.regions[x]; ok && !product {
-			a.base += base
-			continue
-		}
-		if v, err := strconv.ParseUint(x, 0, 64); err == nil && !product {
-			a.base += v
-			continue
-		}
-		n, err := strconv.ParseInt(y, 0, 64)
-		to := map[string]*int64{"lane": &a.lane, "wave": &a.wave, "wg": &a.wg, "iter": &a.iter}[x]
-		if err != nil || to == nil || n > math.MaxInt32 || n < math.MinInt32 {
-			return p.at(at, "%q in an address: there are numbers, regions, and lane, wave, wg or iter times a number", t)
-		}
-		*to += n
-	}
-	return nil
-}
-
 // resolve settles labels and branch offsets, and the sections.
 func (p *textParser) resolve() error {
 	m := p.m
@@ -474,6 +394,7 @@ func (p *textParser) run() error {
 			m.waves = append(m.waves, w)
 		}
 	}
+	m.lds = max(m.lds, p.reach)
 	m.noteDefaults(defaults)
 	return nil
 }
@@ -485,6 +406,10 @@ func (p *textParser) wave(wg, v int, s textSection, classes []isa.Class, default
 	turns := make([]uint64, len(m.insts))
 	taken := make([]uint64, len(m.insts))
 	for i := s.start; ; {
+		if p.steps++; p.steps > maxTextTotal {
+			p.line = p.lines[i].line
+			return nil, p.at(p.lines[i].col, "the waves up to wave %d of workgroup %d run more than %d instructions", v, wg, maxTextTotal)
+		}
 		if b.Len() == maxTextSteps {
 			p.line = p.lines[i].line
 			return nil, p.at(p.lines[i].col, "wave %d of workgroup %d runs more than %d instructions", v, wg, maxTextSteps)
@@ -496,7 +421,13 @@ func (p *textParser) wave(wg, v int, s textSection, classes []isa.Class, default
 				defaults[i] = true
 				b.Access(m.defaultAccess(i, &classes[i], wg, v, turns[i]))
 			} else {
-				b.Access(m.access(l.access, &classes[i], wg, v, turns[i]))
+				pat, base := m.access(l.access, &classes[i], wg, v, turns[i])
+				if classes[i].Unit == isa.UnitLDS {
+					if err := p.reachLDS(i, pat, base); err != nil {
+						return nil, err
+					}
+				}
+				b.Access(pat, base)
 			}
 			turns[i]++
 		}
@@ -514,18 +445,4 @@ func (p *textParser) wave(wg, v int, s textSection, classes []isa.Class, default
 		}
 		i = next
 	}
-}
-
-// access works an address out.
-func (m *importing) access(a *textAccess, c *isa.Class, wg, wave int, turn uint64) (*trace.Pattern, uint64) {
-	bytes := uint8(min(max(c.Bytes, 1), 64))
-	base := a.base + uint64(a.wave*int64(wave)+a.wg*int64(wg)+a.iter*int64(turn))
-	if a.one {
-		return m.pattern(stride{lanes: 1, bytes: bytes}), base
-	}
-	p := m.pattern(stride{lanes: a.lanes, bytes: bytes, step: a.lane, two: a.two})
-	if a.lanes == 0 {
-		return p, 0
-	}
-	return p, base + uint64(a.lane*int64(p.First()))
 }

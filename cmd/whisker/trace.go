@@ -131,6 +131,8 @@ func (c *traceRecordCmd) Run(w io.Writer) error {
 	switch {
 	case c.Out == "" && c.Trace == "":
 		return &sim.UsageError{Err: errors.New("name the trace to write: -o FILE")}
+	case c.Out != "" && c.Trace != "" && c.Out != c.Trace:
+		return &sim.UsageError{Err: fmt.Errorf("-o %s and --trace %s name the trace twice: give one", c.Out, c.Trace)}
 	case c.Out != "":
 		c.Trace = c.Out
 	}
