@@ -34,6 +34,7 @@ type cli struct {
 	Version   versionCmd   `cmd:"" help:"Print the version." example:"whisker version"`
 
 	studyCommands
+	profileFlags
 }
 
 // Exit codes.
@@ -59,7 +60,8 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 			code = int(c)
 		}
 	}()
-	parser, err := kong.New(&cli{},
+	var flags cli
+	parser, err := kong.New(&flags,
 		kong.Name("whisker"),
 		kong.Description("A cycle-level simulator of AMD CDNA3 and CDNA4 GPUs: it runs a kernel and says why it is as fast as it is."),
 		kong.UsageOnError(),
@@ -91,7 +93,7 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 	if name := strings.Fields(ctx.Command())[0]; name != "sweep" && name != "step" && name != "tune" { // which end in ways of their own
 		defer removeAtSignal()()
 	}
-	return fail(stderr, ctx.Run())
+	return fail(stderr, profiled(flags.CPUProfile, func() error { return ctx.Run() }))
 }
 
 // refuseEmpty refuses a flag that is given an empty text, as an unset variable of
