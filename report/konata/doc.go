@@ -20,10 +20,13 @@ import (
 // Header is a log's first line.
 const Header = "Kanata\t0004"
 
-// Stages beside the names of stall reasons.
+// Stages beside the names of stall reasons. Konata takes a stage with a capital X
+// in its name for the execution, between which it draws dependencies: those that do
+// nothing after their issue, such as waits, execute in it.
 const (
-	StageIssue   = "Is"
-	StageExecute = "Ex"
+	StageIssue     = "Is"
+	StageIssueOnly = "IsX"
+	StageExecute   = "X"
 )
 
 // Op is one instruction of a log.
@@ -111,7 +114,14 @@ func lane(r *timeline.Recording, c *timeline.CU, l *timeline.Lane, thread, base 
 		}
 	}
 	for i := range ops {
-		ops[i].Retire = ops[i].Stages[len(ops[i].Stages)-1].To
+		stages := ops[i].Stages
+		last := stages[len(stages)-1]
+		for k := range stages {
+			if stages[k].Name == StageIssue && last.Name != StageExecute {
+				stages[k].Name = StageIssueOnly
+			}
+		}
+		ops[i].Retire = last.To
 	}
 	return ops
 }
@@ -130,10 +140,14 @@ func Write(out io.Writer, r *timeline.Recording) error {
 		o := &ops[i]
 		begin := o.Stages[0].From
 		lines = append(lines, line{begin, fmt.Sprintf("I\t%d\t%d\t%d\nL\t%d\t0\t%s\nL\t%d\t1\t%s", o.ID, o.ID, o.Thread, o.ID, o.Text, o.ID, o.Detail)})
-		for _, s := range o.Stages {
-			lines = append(lines, line{s.From, fmt.Sprintf("S\t%d\t0\t%s", o.ID, s.Name)})
-		}
 		last := o.Stages[len(o.Stages)-1]
+		for k, s := range o.Stages {
+			end := "" // of the stage before, which the format does not end by itself
+			if k > 0 {
+				end = fmt.Sprintf("E\t%d\t0\t%s\n", o.ID, o.Stages[k-1].Name)
+			}
+			lines = append(lines, line{s.From, fmt.Sprintf("%sS\t%d\t0\t%s", end, o.ID, s.Name)})
+		}
 		for _, n := range o.Needs {
 			lines = append(lines, line{begin, fmt.Sprintf("W\t%d\t%d\t%d", o.ID, n[0], n[1])})
 		}
@@ -208,6 +222,9 @@ func Read(in io.Reader) ([]Op, error) {
 			o.close(now)
 			o.Stages = append(o.Stages, Stage{f[3], now, -1})
 		case "E":
+			if k := len(o.Stages); k == 0 || o.Stages[k-1].Name != f[3] || o.Stages[k-1].To >= 0 {
+				return nil, fmt.Errorf("konata: line %d: stage %s of instruction %d is not open", n, f[3], num[0])
+			}
 			o.close(now)
 		case "R":
 			o.Retire = now

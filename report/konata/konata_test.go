@@ -37,6 +37,28 @@ func TestLog(t *testing.T) {
 			t.Fatalf("line %d: %q", i+2, l)
 		}
 	}
+	// Whatever a stage's reader does with one that is followed by another, each is
+	// ended before the next begins, and all are before the instruction retires.
+	open := map[string]string{}
+	for i, l := range lines[2:] {
+		f := strings.Split(l, "\t")
+		switch f[0] {
+		case "S":
+			if open[f[1]] != "" {
+				t.Fatalf("line %d: %s begins in %s", i+3, l, open[f[1]])
+			}
+			open[f[1]] = f[3]
+		case "E":
+			if open[f[1]] != f[3] {
+				t.Fatalf("line %d: %s ends in %s", i+3, l, open[f[1]])
+			}
+			open[f[1]] = ""
+		case "R":
+			if open[f[1]] != "" {
+				t.Fatalf("line %d: %s retires in %s", i+3, l, open[f[1]])
+			}
+		}
+	}
 	got, err := konata.Read(&b)
 	if err != nil {
 		t.Fatal(err)
@@ -50,10 +72,20 @@ func TestLog(t *testing.T) {
 		if d := cmp.Diff(want[i], got[i], cmpopts.EquateEmpty()); d != "" {
 			t.Fatal(d)
 		}
+		executes := 0
 		for k, s := range got[i].Stages {
+			if strings.Contains(s.Name, "X") {
+				executes++
+			}
+			if s.To <= s.From {
+				t.Fatalf("instruction %d: stage %s takes from %d to %d", i, s.Name, s.From, s.To)
+			}
 			if k > 0 && s.From != got[i].Stages[k-1].To {
 				t.Fatalf("instruction %d: stage %s begins at %d, and the one before it ends at %d", i, s.Name, s.From, got[i].Stages[k-1].To)
 			}
+		}
+		if executes != 1 && got[i].Retire < 15000 {
+			t.Fatalf("instruction %d has %d stages of execution: %+v", i, executes, got[i].Stages)
 		}
 		for _, n := range got[i].Needs {
 			needs++
@@ -69,7 +101,7 @@ func TestLog(t *testing.T) {
 
 func TestReadRefuses(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{"", "first line"}, {"x\n", "first line"}, {"Kanata\t0004\nQ\t1\n", "line 2"}, {"Kanata\t0004\nI\t1\t1\t1\n", "line 2"}, {"Kanata\t0004\nS\t0\t0\tX\n", "no instruction 0"},
+		{"", "first line"}, {"x\n", "first line"}, {"Kanata\t0004\nQ\t1\n", "line 2"}, {"Kanata\t0004\nI\t1\t1\t1\n", "line 2"}, {"Kanata\t0004\nS\t0\t0\tX\n", "no instruction 0"}, {"Kanata\t0004\nI\t0\t0\t0\nE\t0\t0\tX\n", "not open"},
 	} {
 		if _, err := konata.Read(strings.NewReader(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: error %v", c.text, err)

@@ -129,6 +129,10 @@ func (w *writer) lane(r *timeline.Recording, l *timeline.Lane, pid, tid int) {
 		w.event(&Event{Name: fmt.Sprintf("wave %d of workgroup %d", v.Number, v.Group), Ph: "X", Cat: "wave", TS: from, Dur: max(to-from, 1), PID: pid, TID: tid})
 	}
 	l.EachSegment(r.Interval, func(s timeline.Segment) bool {
+		// An issue that the window cuts would go past its wave, and Perfetto drop it.
+		if s.From, s.To = max(s.From, r.Window.From), min(s.To, r.End); s.From >= s.To {
+			return true
+		}
 		in := &r.Insts[s.Inst]
 		e := &Event{Name: in.Text, Ph: "X", Cat: in.Class, TS: s.From, Dur: s.To - s.From, PID: pid, TID: tid, Args: map[string]any{"pc": fmt.Sprintf("%#x", in.PC)}}
 		if s.Kind != timeline.Issue {

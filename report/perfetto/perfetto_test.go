@@ -2,7 +2,9 @@ package perfetto_test
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,6 +52,32 @@ func TestTrace(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(t, r, events)
+	nests(t, events)
+}
+
+// TestWindows: slices nest in a window that cuts waves at both ends, and where
+// several waves follow each other in a slot.
+func TestWindows(t *testing.T) {
+	for _, o := range []sim.RunOptions{
+		{Kernel: "gemm", Arch: "teaching", Tile: "256x256", M: 256, N: 256, K: 256, Record: &sim.RecordOptions{Cycles: "3001:9002"}},
+		{Kernel: "layernorm", Arch: "teaching", Options: map[string]string{"batch": "1", "seq": "64"}, Record: &sim.RecordOptions{}},
+		{Kernel: "layernorm", Arch: "teaching", Options: map[string]string{"batch": "1", "seq": "64"}, Record: &sim.RecordOptions{Cycles: "4003:20001"}},
+	} {
+		o.Mode, o.Threads, o.Seed = "timing", 1, 1
+		if _, err := sim.Run(o); err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := perfetto.Write(&b, o.Record.Result); err != nil {
+			t.Fatal(err)
+		}
+		events, err := perfetto.Read(&b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Log(o.Kernel, len(events))
+		nests(t, events)
+	}
 }
 
 func check(t *testing.T, r *timeline.Recording, events []perfetto.Event) {
@@ -99,6 +127,53 @@ func check(t *testing.T, r *timeline.Recording, events []perfetto.Event) {
 	}
 	if flows == 0 || ends != flows || len(starts) != flows {
 		t.Errorf("%d flows begin and %d end, want %d", len(starts), ends, flows)
+	}
+}
+
+// nests holds the slices to what Perfetto's importer asks of them: in order of
+// time, as they stand in the file at the same time, a slice of a thread lies within
+// those that are open, or it is dropped; a flow begins and ends within a slice that
+// is open.
+func nests(t *testing.T, events []perfetto.Event) {
+	t.Helper()
+	type thread struct{ pid, tid int }
+	open := map[thread][]int64{} // ends
+	sorted := slices.Clone(events)
+	slices.SortStableFunc(sorted, func(a, b perfetto.Event) int { return cmp.Compare(a.TS, b.TS) })
+	for i := range sorted {
+		e := &sorted[i]
+		if e.Ph != "X" {
+			continue
+		}
+		at := thread{e.PID, e.TID}
+		stack := open[at]
+		for len(stack) > 0 && stack[len(stack)-1] <= e.TS {
+			stack = stack[:len(stack)-1]
+		}
+		if n := len(stack); n > 0 && e.TS+e.Dur > stack[n-1] {
+			t.Fatalf("%+v goes past the end of the slice around it, %d", e, stack[n-1])
+		}
+		if e.TID < perfetto.TIDPipe && e.Cat != "wave" && len(stack) != 1 {
+			t.Fatalf("%+v lies within %d slices and not within one wave", e, len(stack))
+		}
+		open[at] = append(stack, e.TS+e.Dur)
+	}
+	// A flow is bound after the slices of its time have begun.
+	spans := map[thread][][2]int64{}
+	for _, e := range events {
+		if e.Ph == "X" && e.Cat != "wave" {
+			spans[thread{e.PID, e.TID}] = append(spans[thread{e.PID, e.TID}], [2]int64{e.TS, e.TS + e.Dur})
+		}
+	}
+	for _, e := range events {
+		if e.Ph != "s" && e.Ph != "f" {
+			continue
+		}
+		s := spans[thread{e.PID, e.TID}]
+		i, ok := slices.BinarySearchFunc(s, e.TS, func(x [2]int64, ts int64) int { return cmp.Compare(x[0], ts) })
+		if !ok && (i == 0 || s[i-1][1] <= e.TS) {
+			t.Fatalf("%+v is bound to no slice", e)
+		}
 	}
 }
 
