@@ -463,6 +463,18 @@ func (c *CU) fail(w *wave, err error) {
 	}
 }
 
+// EachWave calls f for every resident wave that has not ended, with the index of
+// the instruction that it waits at and the reason.
+func (c *CU) EachWave(f func(inst int, reason StallReason)) {
+	for _, g := range c.groups {
+		for _, w := range g.waves {
+			if w.wg == g && !w.ended {
+				f(int(w.blame), w.reason)
+			}
+		}
+	}
+}
+
 // Dump says what every resident wave waits for.
 func (c *CU) Dump() string {
 	var b strings.Builder
@@ -474,7 +486,7 @@ func (c *CU) Dump() string {
 			if w.wg != g || w.ended {
 				continue
 			}
-			in := &c.prog.Kernel.Insts[w.pc]
+			in := &c.prog.Kernel.Insts[w.blame]
 			fmt.Fprintf(&b, "xcd %d cu %d workgroup %d wave %d: %s at pc %#x: %s (vmcnt %d, lgkmcnt %d)\n", c.xcc, c.id, g.id, w.inWG,
 				w.reason, in.PC, in.Text(c.prog.Kernel.CPU), w.vmCount(c.now), w.lgkmCount(c.now))
 		}

@@ -166,6 +166,9 @@ func NewProgram(s *Spec, l *isa.Launch, o ProgramOptions) (*Program, error) {
 	for i := range k.Insts {
 		in := &k.Insts[i]
 		c := isa.Classify(k.CPU, in)
+		if why := isa.Refused(in.Op); why != "" {
+			return nil, fmt.Errorf("kernel %s, pc %#x: %s cannot run on %s: %s", k.Name, in.PC, in.Text(k.CPU), k.CPU, why)
+		}
 		if c.Unit == isa.UnitUnknown {
 			return nil, fmt.Errorf("kernel %s, pc %#x: %s has no timing class on %s", k.Name, in.PC, in.Text(k.CPU), k.CPU)
 		}

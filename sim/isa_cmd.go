@@ -3,6 +3,7 @@ package sim
 import (
 	"bufio"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -91,7 +92,8 @@ func ISAAsmHex(w io.Writer, r io.Reader, cpu string) error {
 func eachLine(w io.Writer, r io.Reader, f func(string) (string, error)) error {
 	out := bufio.NewWriter(w)
 	s := bufio.NewScanner(r)
-	for n := 1; s.Scan(); n++ {
+	n := 1
+	for ; s.Scan(); n++ {
 		line := strings.TrimSpace(s.Text())
 		text := ""
 		if line != "" {
@@ -104,6 +106,10 @@ func eachLine(w io.Writer, r io.Reader, f func(string) (string, error)) error {
 		fmt.Fprintln(out, text)
 	}
 	if err := s.Err(); err != nil {
+		out.Flush()
+		if errors.Is(err, bufio.ErrTooLong) {
+			return usagef("line %d has %d characters or more; a line holds one instruction", n, bufio.MaxScanTokenSize)
+		}
 		return usagef("reading the input: %w", err)
 	}
 	return out.Flush()

@@ -24,7 +24,7 @@ import (
 // LaunchOptions is what a run of a launch file takes beside the file.
 type LaunchOptions struct {
 	File      string
-	MaxCycles int64 // stop a timing run after so many; 0: never
+	MaxCycles int64 // give a run up that takes more, or in functional mode more wave instructions; 0: never
 	RunOptions
 }
 
@@ -73,7 +73,7 @@ func RunLaunch(o LaunchOptions) (*report.Run, error) {
 	r := newReport(&o.RunOptions, machine, job, built)
 	switch at, scratch := usesScratch(p.launch.Kernel); {
 	case o.Mode == "functional":
-		err = p.functional(r)
+		err = p.functional(r, o.MaxCycles)
 	case o.Mode == "timing" && scratch:
 		in := &p.launch.Kernel.Insts[at]
 		err = fmt.Errorf("kernel %s, pc %#x (%s): what lies in scratch may be an address, and %w", p.meta.Name, in.PC, in.Text(p.launch.Kernel.CPU), cu.ErrNotComputed)
@@ -85,6 +85,9 @@ func RunLaunch(o LaunchOptions) (*report.Run, error) {
 	}
 	if errors.Is(err, cu.ErrNotComputed) {
 		return l.inFull(o, err)
+	}
+	if errors.Is(err, isa.ErrUnsupported) { // what whisker isa coverage lists
+		return nil, &UsageError{err}
 	}
 	if err != nil {
 		return nil, err
@@ -207,11 +210,12 @@ func matrixLoop(k *isa.Kernel) (start, end int) {
 	return start, end
 }
 
-// functional runs the kernel for its values. A read or overwrite that no wait
+// functional runs the kernel for its values, for most instructions unless that is
+// 0. A read or overwrite that no wait
 // or barrier orders is told as a note, for foreign code may live with one: then
 // the kernel runs again, from fresh memory, without the checks.
-func (p *prepared) functional(r *report.Run) error {
-	st, err := emu.Run(p.launch, emu.Options{Check: true})
+func (p *prepared) functional(r *report.Run, most int64) error {
+	st, err := emu.Run(p.launch, emu.Options{Check: true, Limit: uint64(most)})
 	if errors.Is(err, emu.ErrHazard) {
 		r.Notes = append(r.Notes, "a race, which hardware may settle either way: "+err.Error())
 		again, perr := p.file.prepare()
@@ -219,7 +223,11 @@ func (p *prepared) functional(r *report.Run) error {
 			return perr
 		}
 		*p = *again
-		st, err = emu.Run(p.launch, emu.Options{})
+		st, err = emu.Run(p.launch, emu.Options{Limit: uint64(most)})
+	}
+	if errors.Is(err, emu.ErrLimit) {
+		return fmt.Errorf("kernel %s has not ended after %s wave instructions, which functional mode counts in place of cycles: --max-cycles is %[2]s",
+			p.meta.Name, report.Thousands(most))
 	}
 	if err != nil {
 		return err
@@ -234,6 +242,12 @@ func (p *prepared) functional(r *report.Run) error {
 func (o *LaunchOptions) timed(machine *configs.Resolved, job *workloads.Job, l *LaunchFile, p *prepared) (*report.Run, *prepared, error) {
 	m := machine.Machine()
 	law := clockFor(machine, job.DType)
+	first := unguessed
+	if law.power {
+		if first = o.pilots(m, l, law); first.mhz != 0 {
+			law.mhz = first.mhz
+		}
+	}
 	for try := 1; ; try++ {
 		built, err := p.built()
 		if err != nil {
@@ -252,10 +266,13 @@ func (o *LaunchOptions) timed(machine *configs.Resolved, job *workloads.Job, l *
 		if !law.power {
 			return r, p, nil
 		}
-		if unguessed.settled(law.mhz, next) || try == clockTries {
+		if first.settled(law.mhz, next) || try == clockTries {
 			w := powerReport(&work, m, next)
 			r.Power, r.ClockMHz = &w, next
 			r.PeakTFLOPSAtClock *= next / law.mhz
+			if note := first.note(law.mhz, next); note != "" {
+				r.Notes = append(r.Notes, note)
+			}
 			return r, p, nil
 		}
 		law.mhz = next
@@ -270,23 +287,13 @@ func (o *LaunchOptions) timing(r *report.Run, machine *configs.Resolved, job *wo
 	m := machine.Machine()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	stopped := int64(0)
-	progress := func(done, total, cycle int64) {
-		if o.Progress != nil {
-			o.Progress(done, total, cycle)
-		}
-		if o.MaxCycles > 0 && cycle > o.MaxCycles {
-			stopped = cycle
-			cancel()
-		}
-	}
 	rec, err := newRecorder(o.Record, m, b.Launch.NumWorkgroups(), 0)
 	if err != nil {
 		return err
 	}
 	opts := xcd.GPUOptions{
 		Full: o.Mode == "full", LoopStart: b.LoopStart, LoopEnd: b.LoopEnd, Threads: o.Threads, ColdLLC: o.ColdLLC,
-		Warm: launchRanges(b.Launch.Memory), Monitor: o.Monitor, Notices: o.Notices, Progress: progress,
+		Warm: launchRanges(b.Launch.Memory), Monitor: o.Monitor, Notices: o.Notices, Progress: o.Progress, StopAt: o.MaxCycles,
 	}
 	rec.attach(&opts, cancel)
 	o.tracing.attach(&opts, b.Launch, cancel)
@@ -301,11 +308,12 @@ func (o *LaunchOptions) timing(r *report.Run, machine *configs.Resolved, job *wo
 	if err := errors.Join(rec.err(), o.tracing.failed()); err != nil {
 		return err
 	}
-	if stopped > 0 {
-		return fmt.Errorf("kernel %s has not ended at cycle %s: --max-cycles is %s", b.Launch.Kernel.Name, report.Thousands(stopped), report.Thousands(o.MaxCycles))
-	}
 	if err != nil {
 		return err
+	}
+	if res.Timing.Stopped {
+		return fmt.Errorf("kernel %s has not ended at cycle %s, with %d of %d workgroups ended: --max-cycles is %[2]s",
+			b.Launch.Kernel.Name, report.Thousands(res.Timing.Cycles), res.Timing.Finished, b.Launch.NumWorkgroups())
 	}
 	if err := o.tracing.end(res.Timing.Cycles); err != nil {
 		return err

@@ -60,18 +60,25 @@ func (g guess) note(mhz, next float64) string {
 
 // pilots guesses the clock of a long job.
 func pilots(o *RunOptions, machine *configs.Resolved, job *workloads.Job, law clockLaw) (guess, error) {
-	g := unguessed
 	m, b := machine.Machine(), longestKernel(job)
 	if expectedInsts(b) < pilotWorth {
-		return g, nil
+		return unguessed, nil
 	}
 	known, err := o.decide(m, job, b)
 	if err != nil {
-		return g, err
+		return unguessed, err
 	}
+	return guessClock(m, law, func(mhz float64) (energy, error) { return o.pilot(m, b, known.d, mhz) })
+}
+
+// guessClock guesses a clock from pilots, which give no cycles where there is
+// nothing to learn from them.
+func guessClock(m *configs.Machine, law clockLaw, pilot func(mhz float64) (energy, error)) (guess, error) {
+	g := unguessed
 	var work [2]energy
 	for i, mhz := range [...]float64{law.mhz, law.mhz * (1 - pilotApart)} {
-		if work[i], err = o.pilot(m, b, known.d, mhz); err != nil || work[i].cycles == 0 {
+		var err error
+		if work[i], err = pilot(mhz); err != nil || work[i].cycles == 0 {
 			return g, err
 		}
 		if i == 0 {
@@ -100,33 +107,39 @@ func longestKernel(job *workloads.Job) *workloads.Built {
 // pilot runs a kernel's first workgroups on one XCD and gives the work of all XCDs
 // over the same time; no cycles when that is too much of the launch.
 func (o *RunOptions) pilot(machine *configs.Machine, b *workloads.Built, d *isa.Decisions, mhz float64) (energy, error) {
+	opts := xcd.GPUOptions{Decisions: d, ColdLLC: o.cold(), Warm: o.warm(b), Touched: o.touched(b), Present: o.present(machine, b)}
+	o.replay.attach(&opts, nil, b)
+	e, _, err := pilotLaunch(machine, b.Launch, opts, mhz)
+	return e, err
+}
+
+// pilotLaunch is pilot for any launch; res is nil when there are no cycles.
+func pilotLaunch(machine *configs.Machine, l *isa.Launch, opts xcd.GPUOptions, mhz float64) (energy, *xcd.GPUResult, error) {
 	// The other XCDs idle, so memory behind all of them gets this one's share.
 	m := *machine
 	n := m.Chip.XCDs
 	m.LLC.GBs /= float64(n)
 	m.HBM.GBs /= float64(n)
-	all := b.Launch.NumWorkgroups()
-	opts := xcd.GPUOptions{Decisions: d, ColdLLC: o.cold(), Warm: o.warm(b), Touched: o.touched(b), Present: o.present(machine, b)}
-	o.replay.attach(&opts, nil, b)
+	all := l.NumWorkgroups()
 	recorded := opts.Present
 	opts.Present = func(wg int) bool { return xcd.XCDOf(&m, wg, all) == 0 && (recorded == nil || recorded(wg)) }
-	g, err := xcd.NewGPU(&m, mhz, b.Launch, opts)
+	g, err := xcd.NewGPU(&m, mhz, l, opts)
 	if err != nil {
-		return energy{}, &UsageError{err}
+		return energy{}, nil, &UsageError{err}
 	}
 	round := min(g.Capacity()/n, (all+n-1)/n)
 	if round*pilotShare > all {
-		return energy{}, nil
+		return energy{}, nil, nil
 	}
 	g.StopAfter(round, 0)
 	res, err := g.Run(context.Background())
 	if err != nil {
-		return energy{}, err
+		return energy{}, nil, err
 	}
-	e := energyOf(b.Launch.Kernel, res, &m, mhz)
+	e := energyOf(l.Kernel, res, &m, mhz)
 	e.cycles /= float64(n)
 	// Between none and all of what the others read from memory this one has brought
 	// into the LLC for them: the middle.
 	e.hbm -= (1 - 1/float64(n)) / 2 * float64(res.Memory.HBM.ReadBytes) * m.Power.HBMPJPerByte
-	return e, nil
+	return e, res, nil
 }

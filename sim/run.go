@@ -250,7 +250,7 @@ func runTiming(o *RunOptions, r *report.Run, machine *configs.Resolved, job *wor
 	defer stop()
 	opts := xcd.GPUOptions{
 		Full: o.Mode == "full", LoopStart: b.LoopStart, LoopEnd: b.LoopEnd,
-		Threads: o.Threads, ColdLLC: o.cold() && seq.gpu == nil, Warm: o.warm(b), Touched: o.touched(b), Monitor: o.Monitor, Progress: o.Progress, Expected: expectedInsts(b), Present: o.present(m, b),
+		Threads: o.Threads, ColdLLC: o.cold() && seq.gpu == nil, Warm: o.warm(b), Touched: o.touched(b), Monitor: o.Monitor, Notices: o.Notices, Progress: o.Progress, Expected: expectedInsts(b), Present: o.present(m, b),
 	}
 	known, err := o.decide(m, job, b)
 	if err != nil {

@@ -2,9 +2,7 @@ package xcd
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/sarchlab/akita/v4/sim"
 
@@ -67,10 +65,13 @@ type Kernel struct {
 	// Alive, when not nil, returns a number that grows while waves get anywhere.
 	// A launch in which it has not grown for LivelockCycles is given up.
 	Alive func() uint64
-	// StopAt, when positive, ends the run at the first window boundary after so
-	// many cycles, and StopAfter when so many workgroups have ended. Windows
-	// depend on the model alone, so that a stopped run is as repeatable as a
-	// whole one.
+	// Waiting, when not nil, says at what the waves of a launch that is given up
+	// wait.
+	Waiting func() string
+	// StopAt, when positive, ends a run that takes longer at that cycle, and
+	// StopAfter one at the first window boundary at which so many workgroups have
+	// ended. Windows depend on the model alone, so that a stopped run is as
+	// repeatable as a whole one.
 	StopAt    int64
 	StopAfter int
 	// MarkEvery, when positive, records when each further so many workgroups had
@@ -414,28 +415,4 @@ func (c *Chip) finished() int {
 		n += x.dispatch.finished
 	}
 	return n
-}
-
-// deadlock describes a chip in which nothing will ever happen again.
-func (c *Chip) deadlock(k Kernel) error {
-	return fmt.Errorf("%w after %d of %d workgroups: nothing is pending in any die\n%s", ErrDeadlock, c.finished(), k.Workgroups, c.dump())
-}
-
-// livelock describes a chip whose waves run without getting anywhere.
-func (c *Chip) livelock(k Kernel, since int64) error {
-	return fmt.Errorf("%w after %d of %d workgroups: since cycle %d no wave has ended, passed a barrier, stored or asked for new data\n%s",
-		ErrDeadlock, c.finished(), k.Workgroups, since, c.dump())
-}
-
-// ErrDeadlock is wrapped by the error of a launch that cannot end.
-var ErrDeadlock = errors.New("deadlock")
-
-func (c *Chip) dump() string {
-	var b strings.Builder
-	for _, x := range c.xcds {
-		if x.busy() {
-			b.WriteString(x.dump())
-		}
-	}
-	return strings.TrimRight(b.String(), "\n")
 }

@@ -368,7 +368,7 @@ func TestDeadlockIsAnError(t *testing.T) {
 	r := newRig(t, testMachine(), Options{}, func(wg, i int) (uint64, int, bool) { return 0, 0, true },
 		func(f *fakeCU) { f.window = 0 })
 	_, err := r.Run(context.Background(), Kernel{Workgroups: 3, Waves: 1})
-	if err == nil || !strings.Contains(err.Error(), "deadlock after 0 of 3 workgroups") || !strings.Contains(err.Error(), "CU 0: 1 workgroups wait") {
+	if err == nil || !strings.Contains(err.Error(), "deadlock at cycle ") || !strings.Contains(err.Error(), "with 0 of 3 workgroups ended: nothing is under way in any die\n") || !strings.Contains(err.Error(), "CU 0: 1 workgroups wait") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -29,7 +29,7 @@ type GPUOptions struct {
 	Notices    io.Writer // what is said while the run goes on
 	Progress   func(done, total, cycle int64)
 	EveryCycle bool  // step every CU in every cycle: slow, same result
-	StopAt     int64 // end the run after so many cycles; 0: at its end
+	StopAt     int64 // end a run that takes longer at this cycle; 0: at its end
 	StopAfter  int   // end the run when so many workgroups have ended; 0: at its end
 	MarkEvery  int   // record when each further so many workgroups had ended
 	Expected   int64 // wave instructions of the launch, for progress; 0 unknown
@@ -62,6 +62,7 @@ type GPUResult struct {
 // GPU is a machine with a launch on it, or with launches in sequence.
 type GPU struct {
 	machine *configs.Machine
+	mhz     float64 // core clock
 	chip    *Chip
 	prog    *cu.Program
 	cus     []*cu.CU
@@ -85,7 +86,7 @@ type GPU struct {
 // error when the kernel does not fit the machine or has an instruction without
 // a timing class.
 func NewGPU(m *configs.Machine, mhz float64, l *isa.Launch, o GPUOptions) (*GPU, error) {
-	g := &GPU{machine: m}
+	g := &GPU{machine: m, mhz: mhz}
 	newCU, err := g.prepare(l, o)
 	if err != nil {
 		return nil, err
@@ -230,17 +231,17 @@ func (g *GPU) Program() *cu.Program { return g.prog }
 // address on standard error.
 func (g *GPU) Run(ctx context.Context) (*GPUResult, error) {
 	if g.monitor != nil {
-		if g.notices != nil {
-			fmt.Fprintln(g.notices, "the monitor listens on all interfaces of this machine, without a password")
+		if g.notices != nil { // each run has a server of its own: a launch may be repeated at another clock
+			fmt.Fprintf(g.notices, "kernel %s at %.0f MHz, watched on all interfaces of this machine, without a password:\n", g.prog.Kernel.Name, g.mhz)
 		}
 		g.monitor.StartServer()
-		defer g.monitor.StopServer()
+		defer g.stopMonitor()
 	}
 	var watch func(int64)
 	if g.prog.LoopEnd > g.prog.LoopStart {
 		watch = g.watchDrift
 	}
-	timing, err := g.chip.Run(ctx, Kernel{Workgroups: g.wgs, Present: g.present, Waves: g.prog.Kernel.Waves(), Progress: g.report(), Alive: g.alive, Watch: watch,
+	timing, err := g.chip.Run(ctx, Kernel{Workgroups: g.wgs, Present: g.present, Waves: g.prog.Kernel.Waves(), Progress: g.report(), Alive: g.alive, Waiting: g.waiting, Watch: watch,
 		StopAt: g.stopAt, StopAfter: g.stopAfter, MarkEvery: g.markEvery})
 	for _, c := range g.cus {
 		if c.Err() != nil {
@@ -262,6 +263,17 @@ func (g *GPU) Run(ctx context.Context) (*GPUResult, error) {
 		return r, nil // what is under way has been asked for and not answered
 	}
 	return r, r.check()
+}
+
+// stopMonitor ends the server. Akita's shuts down without a deadline to wait for,
+// which panics while a request is under way; the run's result is worth more.
+func (g *GPU) stopMonitor() {
+	defer func() {
+		if p := recover(); p != nil && g.notices != nil {
+			fmt.Fprintln(g.notices, "the monitor was still being read when the run ended")
+		}
+	}()
+	g.monitor.StopServer()
 }
 
 // check tells whether what the vector L1s sent is what the L2s got: fetches and

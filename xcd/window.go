@@ -30,13 +30,20 @@ func (c *Chip) runWindows(ctx context.Context, k Kernel) error {
 			start = min(start, e.next())
 		}
 		if c.command.waiting == 0 && start == cache.Never {
+			if k.StopAt > 0 && c.command.endAt > begin+k.StopAt { // the last message is under way
+				c.now = begin + k.StopAt
+				return errStopped
+			}
 			return nil // and what was written back has reached LLC and memory
 		}
 		if start == cache.Never {
-			return c.deadlock(k)
+			return c.deadlock(k, begin)
 		}
 		c.clock.now.Store(start)
 		c.now = start + c.latency
+		if k.StopAt > 0 && c.command.waiting > 0 {
+			c.now = min(c.now, begin+k.StopAt) // what arrives by then was sent in an earlier window
+		}
 		if err := p.run(c.now); err != nil {
 			return err
 		}
@@ -47,7 +54,7 @@ func (c *Chip) runWindows(ctx context.Context, k Kernel) error {
 		for k.MarkEvery > 0 && c.finished() >= k.MarkEvery*(len(c.marks)+1) {
 			c.marks = append(c.marks, c.now-begin)
 		}
-		if k.StopAt > 0 && c.now-begin >= k.StopAt || k.StopAfter > 0 && c.finished() >= k.StopAfter {
+		if k.StopAt > 0 && c.now-begin >= k.StopAt && c.command.waiting > 0 || k.StopAfter > 0 && c.finished() >= k.StopAfter {
 			return errStopped
 		}
 		windows++
@@ -55,7 +62,7 @@ func (c *Chip) runWindows(ctx context.Context, k Kernel) error {
 			if n := k.Alive(); n != alive {
 				alive, aliveAt = n, c.now
 			} else if c.now-aliveAt > LivelockCycles {
-				return c.livelock(k, aliveAt)
+				return c.livelock(k, begin, aliveAt)
 			}
 		}
 		if k.Watch != nil && windows%progressWindows == 0 {
@@ -123,7 +130,12 @@ func (p *pool) run(end int64) error {
 	}
 	p.work()
 	p.wait.Wait()
-	return errors.Join(p.errs...)
+	for _, err := range p.errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (p *pool) work() {

@@ -2,11 +2,31 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 )
+
+const endlessSource = `.amdgcn_target "amdgcn-amd-amdhsa--gfx950"
+.text
+endless:
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_lshlrev_b32_e32 v1, 2, v0
+  s_waitcnt lgkmcnt(0)
+again:
+  global_store_dword v1, v0, s[4:5]
+  s_branch again
+  s_endpgm
+.amdhsa_kernel endless
+  .amdhsa_next_free_vgpr 3
+  .amdhsa_next_free_sgpr 8
+  .amdhsa_accum_offset 4
+  .amdhsa_user_sgpr_kernarg_segment_ptr 1
+  .amdhsa_kernarg_size 8
+.end_amdhsa_kernel
+`
 
 func TestLaunchCommand(t *testing.T) {
 	const object = "../../workloads/suite/objects/vadd.gfx950.hsaco"
@@ -23,6 +43,18 @@ func TestLaunchCommand(t *testing.T) {
 	head, _, _ := strings.Cut(strings.ReplaceAll(string(text), "code_object: ..", "code_object: "+dir), "expect:")
 	if err := os.WriteFile(bare, []byte(head), 0o644); err != nil {
 		t.Fatal(err)
+	}
+	// A loop that stores is not taken for a deadlock: it must be given up.
+	source := filepath.Join(t.TempDir(), "endless.s")
+	if err := os.WriteFile(source, []byte(endlessSource), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	endless := filepath.Join(filepath.Dir(source), "endless.yaml")
+	if err := os.WriteFile(endless, []byte("code_object: endless.co\ngrid: [1]\nworkgroup: [64]\nargs: [{type: f32, shape: [64]}]\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code := run([]string{"isa", "asm", source}, io.Discard, os.Stderr); code != 0 {
+		t.Fatal("endless.s does not assemble")
 	}
 	for _, c := range []struct {
 		args   string
@@ -44,6 +76,14 @@ func TestLaunchCommand(t *testing.T) {
 		{"run --code-object " + object + " --kernel foot --print-launch", 2, "it has vadd"},
 		{"run --code-object main.go --print-launch", 2, "not an ELF file"},
 		{"run --suite triton --format csv", 0, "attention,gfx950"},
+		{"run --launch " + launch + " --max-cycles 1903", 1, "has not ended at cycle 1,903, with 3 of 3 workgroups ended: --max-cycles is 1,903"},
+		{"run --launch " + launch + " --max-cycles 100", 1, "has not ended at cycle 100, with 0 of 3"},
+		{"run --launch " + launch + " --max-cycles 1904", 0, "1,904 cycles"},
+		{"run --launch " + launch + " --mode functional --max-cycles 923", 1, "has not ended after 923 wave instructions"},
+		{"run --launch " + launch + " --mode functional --max-cycles 924", 0, "VERIFY  passed"},
+		{"run --launch " + endless + " --mode functional --max-cycles 10000", 1, "not ended after 10,000 wave instructions"},
+		{"run --launch " + endless + " --mode full --max-cycles 10000", 1, "not ended at cycle 10,000"},
+		{"run --launch " + endless + " --max-cycles 10000", 1, "not ended at cycle 10,000"},
 		{"run --suite rocm", 2, "mgpusim"},
 		{"run --suite triton --launch x", 2, "--suite brings"},
 		{"run gemm --suite triton", 2, "not both"},

@@ -50,7 +50,8 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 type exit int
 
 // run is main without the process: it returns the exit code.
-func run(args []string, stdout, stderr io.Writer) (code int) {
+func run(args []string, out, stderr io.Writer) (code int) {
+	stdout := &standardOutput{w: out}
 	defer func() {
 		if p := recover(); p != nil {
 			c, ours := p.(exit)
@@ -58,6 +59,10 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 				panic(p)
 			}
 			code = int(c)
+		}
+		if stdout.err != nil && code != exitFailed {
+			fmt.Fprintf(stderr, "whisker: %v\n", stdout.err)
+			code = exitFailed
 		}
 	}()
 	var flags cli
@@ -78,6 +83,9 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 	}
 	ctx, err := parser.Parse(args)
 	if err != nil {
+		if stdout.err != nil { // the help could not be printed
+			return fail(stderr, err)
+		}
 		if len(args) > 0 && strings.HasPrefix(err.Error(), "unexpected argument "+args[0]) {
 			var names []string
 			for _, n := range parser.Model.Children {
@@ -93,7 +101,27 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 	if name := strings.Fields(ctx.Command())[0]; name != "sweep" && name != "step" && name != "tune" { // which end in ways of their own
 		defer removeAtSignal()()
 	}
-	return fail(stderr, profiled(flags.CPUProfile, func() error { return ctx.Run() }))
+	err = profiled(flags.CPUProfile, func() error { return ctx.Run() })
+	if stdout.err != nil {
+		err = stdout.err // whatever the command made of it: what was asked for is not there
+	}
+	return fail(stderr, err)
+}
+
+// standardOutput is standard output, and remembers that it could not be written: a full
+// disk is a failed run, whichever command meets it.
+type standardOutput struct {
+	w   io.Writer
+	err error // the first
+}
+
+// Write writes.
+func (o *standardOutput) Write(b []byte) (int, error) {
+	n, err := o.w.Write(b)
+	if err != nil && o.err == nil {
+		o.err = err
+	}
+	return n, err
 }
 
 // refuseEmpty refuses a flag that is given an empty text, as an unset variable of

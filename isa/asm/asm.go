@@ -293,8 +293,12 @@ func (a *assembler) instruction(text string) error {
 	return nil
 }
 
-// branchLabel finds the label that a branch goes to and where it stands.
+// branchLabel finds the label that a branch goes to and where it stands. Two of
+// the opcodes called branches go to what registers hold.
 func branchLabel(text string) (label string, at int) {
+	if strings.HasPrefix(text, "s_cbranch_join ") || strings.HasPrefix(text, "s_cbranch_g_fork ") {
+		return "", 0
+	}
 	if !strings.HasPrefix(text, "s_branch ") && !strings.HasPrefix(text, "s_cbranch_") && !strings.HasPrefix(text, "s_call_b64 ") {
 		return "", 0
 	}

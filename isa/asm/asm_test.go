@@ -134,6 +134,22 @@ func TestLabels(t *testing.T) {
 	}
 }
 
+// Opcodes that are called branches but take a register take no label.
+func TestBranchesByRegister(t *testing.T) {
+	source := strings.Replace(tiny, "s_nop 0", "s_cbranch_join s4\n s_cbranch_g_fork s[4:5], s[6:7]", 1)
+	units, err := Assemble("tiny.s", source, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text []string
+	for i := range units[0].Kernel.Insts {
+		text = append(text, units[0].Kernel.Insts[i].Text(isa.GFX942))
+	}
+	if all := strings.Join(text, "; "); !strings.Contains(all, "s_cbranch_join s4; s_cbranch_g_fork s[4:5], s[6:7]") {
+		t.Errorf("assembled to %s", all)
+	}
+}
+
 func TestRefuses(t *testing.T) {
 	for _, c := range []struct{ name, from, to, want string }{
 		{"no target", ".amdgcn_target \"amdgcn-amd-amdhsa--gfx942\"", "", "tiny.s:3: no processor"},

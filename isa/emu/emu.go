@@ -16,6 +16,10 @@ var ErrDeadlock = errors.New("deadlock")
 // ErrHazard is wrapped by the error of a read or overwrite that no wait covers.
 var ErrHazard = errors.New("missing wait")
 
+// ErrLimit is wrapped by the error of a launch that has not ended after
+// Options.Limit instructions.
+var ErrLimit = errors.New("it has not ended")
+
 // DefaultMaxInsts is how many instructions a workgroup may run without a store,
 // a barrier or a wave's end before it counts as deadlocked.
 const DefaultMaxInsts = 50_000_000
@@ -27,6 +31,7 @@ const quantum = 4096
 type Options struct {
 	Check    bool   // report reads and overwrites that no wait or barrier covers
 	MaxInsts uint64 // instructions of a workgroup without progress; 0 means DefaultMaxInsts
+	Limit    uint64 // instructions of the whole launch, after which ErrLimit ends it; 0: none
 
 	Workgroups []int // the workgroups to run, linear dispatch indices; nil means all
 	// Branch, when set, is told of every conditional branch: the workgroup's linear
@@ -159,6 +164,9 @@ func (r *runner) workgroup(id [3]int) error {
 				return err
 			}
 		}
+		if r.o.Limit > 0 && r.stats.Insts >= r.o.Limit && r.live > 0 {
+			return fmt.Errorf("emu: kernel %s: workgroup %v: %w after %d wave instructions", r.k.Name, r.wgID, ErrLimit, r.stats.Insts)
+		}
 		if r.idle > r.o.MaxInsts {
 			return r.deadlock()
 		}
@@ -169,8 +177,11 @@ func (r *runner) workgroup(id [3]int) error {
 // turn runs wave i until it ends, reaches a barrier, sleeps or uses up its
 // quantum.
 func (r *runner) turn(i int) error {
-	w := &r.waves[i]
-	for n := 0; n < quantum && !w.waiting && !w.s.Ended; n++ {
+	w, most := &r.waves[i], quantum
+	if r.o.Limit > 0 {
+		most = int(min(quantum, r.o.Limit-min(r.stats.Insts, r.o.Limit)))
+	}
+	for n := 0; n < most && !w.waiting && !w.s.Ended; n++ {
 		pc := w.s.PC
 		if err := r.step(i, w); err != nil {
 			return err
@@ -258,9 +269,11 @@ func (r *runner) release() {
 	}
 }
 
-// deadlock says what each wave waits for.
+// deadlock says in one line at what the first wave is that has not ended, and
+// below it what each of them waits for.
 func (r *runner) deadlock() error {
 	var b strings.Builder
+	first := ""
 	for i := range r.waves {
 		w := &r.waves[i]
 		state, pc := "running", w.s.PC
@@ -272,9 +285,12 @@ func (r *runner) deadlock() error {
 			state, pc = fmt.Sprintf("at a barrier with %d of %d waves", r.barrier, r.live), pc-1
 		}
 		fmt.Fprintf(&b, "\n  wave %d: %s, %s", i, state, r.at(pc))
+		if first == "" || !w.waiting && strings.Contains(first, "at a barrier") { // one that runs says more than those that wait for it
+			first = fmt.Sprintf("wave %d is %s, %s", i, state, r.at(pc))
+		}
 	}
-	return fmt.Errorf("emu: kernel %s: workgroup %v: %w: %d instructions without a store, a barrier or a wave's end%s",
-		r.k.Name, r.wgID, ErrDeadlock, r.idle, b.String())
+	return fmt.Errorf("emu: kernel %s: workgroup %v: %w after %d instructions without a store, a barrier or a wave's end: %s%s",
+		r.k.Name, r.wgID, ErrDeadlock, r.idle, first, b.String())
 }
 
 // at names an instruction in a message.

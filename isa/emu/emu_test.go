@@ -226,6 +226,10 @@ func TestDeadlock(t *testing.T) {
 	if !errors.Is(err, ErrDeadlock) {
 		t.Fatalf("got %v", err)
 	}
+	// The first line says it all by itself.
+	if first, _, _ := strings.Cut(err.Error(), "\n"); !strings.Contains(first, "kernel hand") || !strings.Contains(first, "deadlock after ") || !strings.Contains(first, "wave 1 is running, `s_c") {
+		t.Errorf("first line %q", first)
+	}
 	for _, part := range []string{"wave 0: at a barrier with 1 of 2 waves, `s_barrier` at pc 0xc", "wave 1: running, `s_c"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("error lacks %q: %v", part, err)

@@ -1,8 +1,10 @@
 package step
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -37,7 +39,7 @@ func (m *Machine) Command(line string) (said string, moved bool, err error) {
 	case "cycle", "issue", "barrier":
 		n := int64(1)
 		if len(f) > 2 {
-			return "", false, usage("%q has too many words", line)
+			return "", false, usage("%q has too many words; %s takes a number or nothing", line, f[0])
 		}
 		if len(f) == 2 {
 			if n, err = strconv.ParseInt(f[1], 10, 64); err != nil || n < 1 {
@@ -53,8 +55,8 @@ func (m *Machine) Command(line string) (said string, moved bool, err error) {
 		m.Breaks = append(m.Breaks, b)
 		return "break at " + b.String() + "\n", false, nil
 	}
-	if len(f) > 1 {
-		return "", false, usage("%q has too many words; commands are cycle, issue, barrier, continue, break, delete, breaks, show, help and quit", line)
+	if len(f) > 1 && slices.Contains([]string{"continue", "delete", "breaks", "show", "help", "quit"}, f[0]) {
+		return "", false, usage("%q has too many words; %s takes none", line, f[0])
 	}
 	switch f[0] {
 	case "continue":
@@ -75,7 +77,7 @@ func (m *Machine) Command(line string) (said string, moved bool, err error) {
 	case "quit":
 		return "", false, errQuit
 	}
-	return "", false, usage("unknown command %q; commands are cycle, issue, barrier, continue, break, delete, breaks, show, help and quit", f[0])
+	return "", false, usage("unknown command %q; choose cycle, issue, barrier, continue, break, delete, breaks, show, help or quit", f[0])
 }
 
 func usage(format string, a ...any) error {
@@ -140,14 +142,19 @@ func (m *Machine) breakpoint(f []string) (Breakpoint, error) {
 // Script carries out commands, separated by semicolons or line ends, and prints
 // the state after each that moves the machine. A # starts a comment.
 func (m *Machine) Script(w io.Writer, text string) error {
+	n := 0
 	for _, line := range strings.FieldsFunc(text, func(r rune) bool { return r == ';' || r == '\n' }) {
 		line, _, _ = strings.Cut(line, "#")
 		if line = strings.TrimSpace(line); line == "" {
 			continue
 		}
+		n++
 		said, moved, err := m.Command(line)
 		if err == errQuit {
 			return nil
+		}
+		if bad, ok := errors.AsType[*sim.UsageError](err); ok {
+			return usage("--script, command %d: %w", n, bad.Err)
 		}
 		if err != nil {
 			return err

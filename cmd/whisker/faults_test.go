@@ -1,0 +1,187 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// fullDisk takes n bytes and then no more.
+type fullDisk struct{ n int }
+
+func (f *fullDisk) Write(b []byte) (int, error) {
+	if len(b) > f.n {
+		n := f.n
+		f.n = 0
+		return n, errors.New("no space left on device")
+	}
+	f.n -= len(b)
+	return len(b), nil
+}
+
+// Output that cannot be written is a failed run, exit code 1, from every command.
+func TestFullDisk(t *testing.T) {
+	const object = "../../workloads/suite/objects/vadd.gfx950.hsaco"
+	for _, args := range []string{
+		"--help",
+		"run --help",
+		"version",
+		"list",
+		"config show",
+		"isa disasm " + object,
+		"isa disasm --raw-text " + object,
+		"isa coverage",
+		"isa coverage --format csv",
+		"lds analyze --op ds_read_b128 --layout st_16x32",
+		"run --code-object " + object + " --print-launch",
+		"run gemm --size 256 --mode functional",
+		"run gemm --size 256 --mode functional --format json",
+		"run --launch ../../workloads/suite/launch/triton_vadd.yaml --mode functional",
+		"step --script show",
+		"swizzle show --grid 8x8",
+	} {
+		for _, room := range []int{0, 5} {
+			var stderr bytes.Buffer
+			code := run(strings.Fields(args), &fullDisk{room}, &stderr)
+			if code != exitFailed || strings.Count(stderr.String(), "\n") != 1 || !strings.Contains(stderr.String(), "no space left") {
+				t.Errorf("%s with room for %d bytes: exit code %d and %q", args, room, code, &stderr)
+			}
+		}
+	}
+}
+
+// object assembles a kernel named k that takes one buffer and gives its launch
+// file.
+func object(t *testing.T, body string) (launch string) {
+	t.Helper()
+	dir := t.TempDir()
+	source := filepath.Join(dir, "k.s")
+	text := ".amdgcn_target \"amdgcn-amd-amdhsa--gfx950\"\n.text\nk:\n" + body + `
+.amdhsa_kernel k
+  .amdhsa_next_free_vgpr 8
+  .amdhsa_next_free_sgpr 16
+  .amdhsa_accum_offset 8
+  .amdhsa_user_sgpr_kernarg_segment_ptr 1
+  .amdhsa_kernarg_size 8
+.end_amdhsa_kernel
+`
+	launch = filepath.Join(dir, "k.yaml")
+	for file, text := range map[string]string{source: text, launch: "code_object: k.co\ngrid: [2]\nworkgroup: [128]\nargs: [{type: f32, shape: [128]}]\n"} {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var stderr bytes.Buffer
+	if code := run([]string{"isa", "asm", source}, io.Discard, &stderr); code != 0 {
+		t.Fatal(stderr.String())
+	}
+	return launch
+}
+
+// What an object cannot do in any mode is bad input in every mode, with the pc,
+// the text and the reason, in one line.
+func TestUnsupportedOpcode(t *testing.T) {
+	for text, why := range map[string]string{
+		"ds_gws_barrier v0 gds":    "GWS allocation",
+		"s_rfe_b64 s[4:5]":         "trap handler",
+		"s_cbranch_join s4":        "fork and join",
+		"s_setvskip s4, s5":        "vector skipping",
+		"s_endpgm_ordered_ps_done": "pixel shader",
+	} {
+		launch := object(t, "  s_nop 0\n  "+text+"\n  s_endpgm\n")
+		for _, mode := range []string{"timing", "functional", "full"} {
+			var stderr bytes.Buffer
+			code := run([]string{"run", "--launch", launch, "--mode", mode}, io.Discard, &stderr)
+			said := stderr.String()
+			if code != exitUsage || strings.Count(said, "\n") != 1 {
+				t.Errorf("%s in %s mode: exit code %d, %q", text, mode, code, said)
+			}
+			for _, part := range []string{strings.Fields(text)[0], "0x4", why} {
+				if !strings.Contains(said, part) {
+					t.Errorf("%s in %s mode does not say %q: %q", text, mode, part, said)
+				}
+			}
+		}
+	}
+}
+
+// stdin makes text the standard input of a test.
+func stdin(t *testing.T, text string) {
+	t.Helper()
+	f, err := os.CreateTemp(t.TempDir(), "stdin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString(text); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		t.Fatal(err)
+	}
+	old := os.Stdin
+	os.Stdin = f
+	t.Cleanup(func() { os.Stdin = old; f.Close() })
+}
+
+// A line that is far too long is named, with what is allowed.
+func TestLongHexLine(t *testing.T) {
+	for _, what := range []string{"disasm", "asm"} {
+		stdin(t, "\n"+strings.Repeat("0", 3<<20)+"\n")
+		var stderr bytes.Buffer
+		code := run([]string{"isa", what, "--cpu", "gfx950", "--hex", "-"}, io.Discard, &stderr)
+		if want := "whisker: line 2 has 65536 characters or more; a line holds one instruction\n"; code != exitUsage || stderr.String() != want {
+			t.Errorf("isa %s: exit code %d, %q", what, code, &stderr)
+		}
+	}
+}
+
+// A script's fault is told with its place and what is allowed there.
+func TestStepScriptFaults(t *testing.T) {
+	for script, want := range map[string]string{
+		"show; foo":  `--script, command 2: unknown command "foo"; choose cycle, issue,`,
+		"foo bar":    `--script, command 1: unknown command "foo"; choose`,
+		"show all":   `--script, command 1: "show all" has too many words; show takes none`,
+		"cycle 1 2":  `"cycle 1 2" has too many words; cycle takes a number or nothing`,
+		"cycle -1":   `"-1" is no number from 1`,
+		"break pc":   "--script, command 1: a breakpoint is",
+		"break at 1": "a breakpoint is on a pc, a cycle or a wave",
+	} {
+		var stderr bytes.Buffer
+		code := run([]string{"step", "--script", script}, io.Discard, &stderr)
+		if code != exitUsage || strings.Count(stderr.String(), "\n") != 1 || !strings.Contains(stderr.String(), want) {
+			t.Errorf("%q: exit code %d, %q, want %q", script, code, &stderr, want)
+		}
+	}
+}
+
+// A launch that gets nowhere is given up: the first line names the kernel, the
+// cycle and what waves wait for, and each wave has one below.
+func TestDeadlock(t *testing.T) {
+	launch := object(t, `  v_readfirstlane_b32 s4, v0
+  s_cmp_eq_u32 s4, 0
+  s_cbranch_scc1 again
+  s_barrier
+  s_endpgm
+again:
+  s_sleep 127
+  s_branch again
+`)
+	for _, mode := range []string{"timing", "full"} {
+		var stderr bytes.Buffer
+		code := run([]string{"run", "--launch", launch, "--mode", mode}, io.Discard, &stderr)
+		lines := strings.Split(strings.TrimRight(stderr.String(), "\n"), "\n")
+		if code != exitFailed || len(lines) < 3 || len(lines) > 70 {
+			t.Fatalf("%s mode: exit code %d, %d lines: %s", mode, code, len(lines), &stderr)
+		}
+		for _, part := range []string{"whisker: kernel k: deadlock at cycle 2", "with 0 of 2 workgroups ended", "no wave has ended, passed a barrier, stored or asked for new data",
+			"2 waves wait at pc 0xc, `s_barrier` (barrier)", "`s_sleep 0x7f` (sleep)"} {
+			if !strings.Contains(lines[0], part) {
+				t.Errorf("%s mode: the first line does not say %q: %s", mode, part, lines[0])
+			}
+		}
+	}
+}
