@@ -3,6 +3,7 @@ package daisen_test
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -71,6 +72,39 @@ func TestTrace(t *testing.T) {
 	}
 	if _, err := os.Stat(path); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestWindow: of waves that a window cuts, every task but loads lies within its
+// parent, and none outside the window.
+func TestWindow(t *testing.T) {
+	o := sim.RunOptions{Kernel: "layernorm", Arch: "teaching", Options: map[string]string{"batch": "1", "seq": "64"}, Mode: "timing", Threads: 1, Seed: 1, Record: &sim.RecordOptions{Cycles: "4003:20001"}}
+	if _, err := sim.Run(o); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "run.sqlite3")
+	if err := daisen.Write(path, o.Record.Result); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	cycle := 1e-6 / o.Record.Result.Run.ClockMHz
+	for _, c := range []struct {
+		what, query string
+		least       int
+	}{
+		{"instructions", "select count(*) from trace where Kind = 'inst'", 1000},
+		{"tasks outside their parents", "select -count(*) from trace a join trace b on a.ParentID = b.ID where a.Kind <> 'req_in' and (a.StartTime < b.StartTime - 1e-12 or a.EndTime > b.EndTime + 1e-12)", 0},
+		{"tasks without a parent", "select -count(*) from trace where ParentID <> '' and ParentID not in (select ID from trace)", 0},
+		{"tasks outside the window", fmt.Sprintf("select -count(*) from trace where StartTime < %g or Kind <> 'req_in' and EndTime > %g", 4002.5*cycle, 20001.5*cycle), 0},
+	} {
+		var n int
+		if err := db.QueryRow(c.query).Scan(&n); err != nil || n < c.least {
+			t.Errorf("%d %s (%v)", n, c.what, err)
+		}
 	}
 }
 

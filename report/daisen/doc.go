@@ -198,12 +198,13 @@ func (t *tracer) lane(c *timeline.CU, l *timeline.Lane, groups map[int]string) {
 		in := &t.r.Insts[e.Inst]
 		id := t.id("inst")
 		issued[e.Issue] = id
-		t.task(id, waves[wave], at, "inst", in.Text, e.From, e.To, beginInner, endInner)
+		// An issue that the window cuts would go past its wave.
+		t.task(id, waves[wave], at, "inst", in.Text, max(e.From, t.r.Window.From), min(e.To, t.r.End), beginInner, endInner)
 		for _, s := range e.Segments {
 			if s.Kind == timeline.Issue {
 				continue
 			}
-			kind, what, from := milestoneOf(s.Kind), s.Kind.Name(), s.To
+			kind, what, from := milestoneOf(s.Kind), s.Kind.Name(), min(s.To, t.r.End)
 			t.events = append(t.events, event{from, reached, func() { tracing.AddMilestone(id, kind, what, at.name, at) }})
 		}
 	})
