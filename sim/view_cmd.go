@@ -40,6 +40,7 @@ func (o *Outputs) check() error {
 	if err := checkPictures(o.Pictures); err != nil {
 		return err
 	}
+	seen := map[string]bool{}
 	for _, path := range append([]string{o.Record, o.HTML, o.Perfetto, o.Konata, o.Akita}, slices.Sorted(maps.Values(o.Pictures))...) {
 		if path == "" {
 			continue
@@ -47,6 +48,13 @@ func (o *Outputs) check() error {
 		if err := output.Check(path); err != nil {
 			return &UsageError{err}
 		}
+		if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
+			continue // a device takes any number
+		}
+		if path = filepath.Clean(path); seen[path] {
+			return usagef("%s is named for two outputs, of which the second would replace the first", path)
+		}
+		seen[path] = true
 	}
 	if st, err := os.Stat(o.RCV); o.RCV != "" && err == nil && !st.IsDir() {
 		return usagef("%s is a file; --rcv takes a directory", o.RCV)
@@ -111,6 +119,23 @@ type ViewOptions struct {
 	Outputs
 }
 
+// keep refuses to replace a run that is viewed by a file of another kind; a cut of
+// it may take its place.
+func (o *ViewOptions) keep() error {
+	for _, path := range append([]string{o.HTML, o.Perfetto, o.Konata, o.Akita}, slices.Sorted(maps.Values(o.Pictures))...) {
+		a, err := os.Stat(path)
+		if path == "" || err != nil {
+			continue
+		}
+		for _, f := range o.Files {
+			if b, err := os.Stat(f); err == nil && os.SameFile(a, b) {
+				return usagef("%s is the recorded run itself; give the output another name", path)
+			}
+		}
+	}
+	return nil
+}
+
 // View writes recorded runs for viewers: a page unless something else is asked
 // for.
 func View(w io.Writer, o ViewOptions) error {
@@ -132,6 +157,9 @@ func View(w io.Writer, o ViewOptions) error {
 		o.HTML = strings.TrimSuffix(o.Files[0], filepath.Ext(o.Files[0])) + ".html"
 	}
 	if err := o.check(); err != nil {
+		return err
+	}
+	if err := o.keep(); err != nil {
 		return err
 	}
 	if len(runs) == 1 {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 
@@ -45,6 +46,9 @@ func (f *recordFlags) ask() (*sim.RecordOptions, error) {
 		return nil, &sim.UsageError{Err: errors.New("--record-limit-mb is 0; it must be 1 or more")}
 	}
 	if o := f.outputs(); !o.Any() {
+		if f.WindowCU+f.WindowCycles != "" || f.WindowKernel != 0 {
+			return nil, &sim.UsageError{Err: errors.New("--window-cu, --window-cycles and --window-kernel say what to record, and no output is asked for: give --html, --record, --perfetto, --rcv, --konata, --akita-trace or --picture")}
+		}
 		return nil, nil
 	}
 	return &sim.RecordOptions{CUs: f.WindowCU, Cycles: f.WindowCycles, LimitMB: f.RecordLimitMB, Kernel: f.WindowKernel}, nil
@@ -58,7 +62,10 @@ type viewCmd struct {
 
 func (c *viewCmd) Run(w io.Writer) error {
 	o := c.outputs()
-	if c.Output != "" {
+	switch {
+	case c.Output != "" && o.HTML != "" && c.Output != o.HTML:
+		return &sim.UsageError{Err: fmt.Errorf("-o %s and --html %s name the page twice: give one", c.Output, o.HTML)}
+	case c.Output != "":
 		o.HTML = c.Output
 	}
 	return sim.View(w, sim.ViewOptions{Files: c.Runs, CUs: c.WindowCU, Cycles: c.WindowCycles, Outputs: o})
