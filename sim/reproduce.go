@@ -23,11 +23,11 @@ type ReproduceOptions struct {
 	Set     []string
 	Threads int
 	Out     string // folder for the CSV file and the pictures; "" writes none
-	// Row names the rows of table4 to run; all without any.
+	// Row names the rows to run; all without any.
 	Row []string
 	// Variant is the form of table4's kernel, v1 or v2; "" is v1.
 	Variant string
-	// Log, when set, takes a line when a row of table4 begins and ends.
+	// Log, when set, takes a line when a row begins and ends.
 	Log io.Writer
 	// Progress, when set, is told which row of how many is under way, and within
 	// it what RunOptions.Progress is.
@@ -67,9 +67,11 @@ type ReproduceRow struct {
 	// Why says from the run's own accounting where its time went.
 	Why string `json:"why,omitempty"`
 	// Sampled is true when not every workgroup was simulated; SampleError is then
-	// the value over that of the whole run, less 1, where that is known.
+	// the value over that of a fuller run, less 1, where one is known, and SampleOf
+	// says what that run simulated.
 	Sampled     bool     `json:"sampled,omitempty"`
 	SampleError *float64 `json:"sample_error,omitempty"`
+	SampleOf    string   `json:"sample_of,omitempty"`
 }
 
 // The kinds of a ReproduceRow.
@@ -147,8 +149,14 @@ func Reproduce(w io.Writer, o ReproduceOptions, format string) error {
 	if o.Threads < 1 || o.Threads > maxThreads {
 		return usagef("--threads is %d; it must be from 1 to %d", o.Threads, maxThreads)
 	}
-	if len(o.Row) > 0 && o.Table != "table4" {
-		return usagef("--row chooses rows of table4, not of %s", o.Table)
+	if len(o.Row) > 0 && o.Table == "table5" {
+		return usagef("--row chooses runs, and table5 is one program")
+	}
+	if o.Rounds < 0 {
+		return usagef("--rounds is %d; it must be at least 1", o.Rounds)
+	}
+	if o.Rounds > 0 && o.Quick {
+		return usagef("--rounds and --quick are two ways to sample: give one of them")
 	}
 	if o.Variant != "" && o.Table != "table4" {
 		return usagef("--variant chooses the form of table4's kernel, not of %s", o.Table)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/whisker-sim/whisker/report"
 )
@@ -128,42 +129,63 @@ func oneXCD(arch, machine string, set []string) (settings []string, xcds int, er
 	}, n, nil
 }
 
-// reproduceRows runs a table's rows and sets them beside the published values.
-func reproduceRows(o ReproduceOptions, rows []tableRow) (*Reproduction, error) {
-	p := &Reproduction{}
+// reproduceRows runs a table's rows, or those that o.Row names, and sets them
+// beside the published values. What a row gave is kept in the output folder, as
+// Table 4's are.
+func reproduceRows(o ReproduceOptions, all []tableRow) (*Reproduction, error) {
+	rows, err := chosen(o.Table, o.Row, all, func(r tableRow) string { return r.label })
+	if err != nil {
+		return nil, err
+	}
 	known, err := fullRuns()
 	if err != nil {
 		return nil, err
 	}
+	p := &Reproduction{}
+	c := rowCache{out: o.Out, table: o.Table}
 	for i := range rows {
 		row := &rows[i]
-		cell := ReproduceRow{Table: row.table, Row: row.label, Metric: row.metric, Kind: row.kind, Unit: row.unit, Note: row.note}
+		cell := &ReproduceRow{Table: row.table, Row: row.label, Kind: row.kind}
+		if row.kind != KindReference {
+			if cell, err = row.result(o, &c); err != nil {
+				return nil, fmt.Errorf("%s: %w", row.label, err)
+			}
+		}
+		cell.Metric, cell.Unit, cell.Note = row.metric, row.unit, row.note
 		if row.paper != 0 {
 			cell.Paper = value(row.paper)
 		}
-		if row.kind == KindReference {
-			p.Rows = append(p.Rows, cell)
-			continue
+		if full, ok := known[row.table+"/"+row.label]; ok && o.Quick && cell.Sampled {
+			cell.SampleError, cell.SampleOf = value(*cell.Simulated/full.value-1), full.of
 		}
-		r, err := row.run(o)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", row.label, err)
-		}
-		cell.fill(r)
-		if o.Quick && !row.streams {
-			cell.Sampled = true
-			if full, ok := known[row.table+"/"+row.label]; ok && full != 0 {
-				cell.SampleError = value(*cell.Simulated/full - 1)
-			}
-		} else {
-			cell.Sampled = r.Sample != nil
-		}
-		p.Rows = append(p.Rows, cell)
+		p.Rows = append(p.Rows, *cell)
 	}
+	p.Text = c.text()
 	if o.Quick {
 		p.Text = append(p.Text, quickText(p.Rows))
 	}
 	return p, nil
+}
+
+// result is the row's: kept from an earlier run, or simulated and kept.
+func (row *tableRow) result(o ReproduceOptions, c *rowCache) (*ReproduceRow, error) {
+	key, err := rowKey(row.arch, o.Machine, o.Set, row.label, row.options, o.Quick, o.Rounds) // a map is printed in order of its keys
+	if err != nil {
+		return nil, err
+	}
+	if cell := readRow[ReproduceRow](c, row.label, key); cell != nil {
+		o.say("%s: kept from an earlier run in %s", row.label, c.path(row.label))
+		return cell, nil
+	}
+	began := time.Now()
+	r, err := row.run(o)
+	if err != nil {
+		return nil, err
+	}
+	cell := &ReproduceRow{Table: row.table, Row: row.label, Metric: row.metric, Kind: row.kind, Unit: row.unit, Sampled: r.Sample != nil || o.Quick && !row.streams}
+	cell.fill(r)
+	o.say("%s: %s %s in %.0f s", row.label, number(cell.Simulated), row.unit, time.Since(began).Seconds())
+	return cell, writeRow(c, row.label, key, *cell)
 }
 
 // fill takes the row's figures from its run.
@@ -179,9 +201,21 @@ func (c *ReproduceRow) fill(r *report.Run) {
 	c.Why = Why(r)
 }
 
-// fullRuns are the values that whole runs gave, by table and row: what a sample
-// is held against.
-func fullRuns() (map[string]float64, error) {
+// fullRun is what a sample is held against.
+type fullRun struct {
+	value float64
+	of    string // fullWhole or fullRound
+}
+
+// What a fullRun simulated: every workgroup, or the first round of workgroups of
+// the whole chip where all of them would take hours.
+const (
+	fullWhole = "whole run"
+	fullRound = "first round of the whole chip"
+)
+
+// fullRuns are the values that full runs gave, by table and row.
+func fullRuns() (map[string]fullRun, error) {
 	f, err := tableFiles.Open("tables/quick.csv")
 	if err != nil {
 		return nil, err
@@ -191,28 +225,30 @@ func fullRuns() (map[string]float64, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tables/quick.csv: %w", err)
 	}
-	out := map[string]float64{}
+	out := map[string]fullRun{}
 	for _, r := range rows[1:] {
 		v, err := strconv.ParseFloat(r[2], 64)
-		if err != nil {
-			return nil, fmt.Errorf("tables/quick.csv: %s: %w", r[1], err)
+		if err != nil || v <= 0 {
+			return nil, fmt.Errorf("tables/quick.csv: %s: %q is no value", r[1], r[2])
 		}
-		out[r[0]+"/"+r[1]] = v
+		out[r[0]+"/"+r[1]] = fullRun{v, r[3]}
 	}
 	return out, nil
 }
 
 // quickText says how good the sample is.
 func quickText(rows []ReproduceRow) string {
-	var parts []string
-	for _, r := range rows {
-		if r.SampleError != nil {
-			parts = append(parts, fmt.Sprintf("%s %+.1f %%", r.Row, 100**r.SampleError))
-		}
-	}
 	s := "sampled: one XCD with its share of LLC, HBM and power ran one round of workgroups of each row"
-	if len(parts) > 0 {
-		s += "; against the whole run: " + strings.Join(parts, ", ")
+	for _, of := range []string{fullWhole, fullRound} {
+		var parts []string
+		for _, r := range rows {
+			if r.SampleError != nil && r.SampleOf == of {
+				parts = append(parts, fmt.Sprintf("%s %+.1f %%", r.Row, 100**r.SampleError))
+			}
+		}
+		if len(parts) > 0 {
+			s += "; against the " + of + ": " + strings.Join(parts, ", ")
+		}
 	}
 	return s
 }

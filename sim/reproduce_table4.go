@@ -31,11 +31,8 @@ func reproduceTable4(o ReproduceOptions) (*Reproduction, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Rounds > 0 && o.Quick {
-		return nil, usagef("--rounds and --quick are two ways to sample: give one of them")
-	}
 	p := &Reproduction{Files: map[string][]byte{}}
-	kept := rowCache{dir: o.Out}
+	kept := rowCache{out: o.Out, table: o.Table}
 	done := map[string]*table4Result{}
 	sampled := o.Quick || o.Rounds > 0
 	for _, row := range rows {
@@ -67,28 +64,31 @@ func reproduceTable4(o ReproduceOptions) (*Reproduction, error) {
 // table4Chosen are the rows that names ask for, in the table's order; all
 // without names.
 func table4Chosen(names []string) ([]*table4Row, error) {
-	var all, chosen []*table4Row
-	var labels []string
+	var all []*table4Row
 	for _, list := range [][]table4Row{table4Rows, table4Variants} {
 		for i := range list {
 			all = append(all, &list[i])
-			labels = append(labels, list[i].label)
 		}
 	}
+	return chosen("table4", names, all, func(r *table4Row) string { return r.label })
+}
+
+// chosen are the rows of a table that names ask for, in the table's order; all
+// without names.
+func chosen[T any](table string, names []string, all []T, label func(T) string) ([]T, error) {
 	if len(names) == 0 {
 		return all, nil
 	}
+	labels := make([]string, len(all))
+	for i, r := range all {
+		labels[i] = label(r)
+	}
 	for _, n := range names {
 		if !slices.Contains(labels, n) {
-			return nil, usagef("--row is %q; the rows of table4 are %q", n, labels)
+			return nil, usagef("--row is %q; the rows of %s are %q", n, table, labels)
 		}
 	}
-	for _, r := range all {
-		if slices.Contains(names, r.label) {
-			chosen = append(chosen, r)
-		}
-	}
-	return chosen, nil
+	return slices.DeleteFunc(slices.Clone(all), func(r T) bool { return !slices.Contains(names, label(r)) }), nil
 }
 
 // file names the row's picture.
@@ -164,8 +164,6 @@ func (r *table4Row) quickK() int { return r.size / table4QuickPart / 128 * 128 }
 
 // table4Result is what a run of a row gave.
 type table4Result struct {
-	Key      string  `json:"key"` // see rowCache
-	Row      string  `json:"row"`
 	L2       float64 `json:"l2_hit_rate"`
 	LLC      float64 `json:"llc_hit_rate"`
 	TFLOPS   float64 `json:"tflops"`
@@ -176,14 +174,19 @@ type table4Result struct {
 	DriftMax float64 `json:"drift_max_k_steps"`
 }
 
+// key identifies everything that the row's result depends on.
+func (r *table4Row) key(o ReproduceOptions) (string, error) {
+	return rowKey("", o.Machine, append(slices.Clone(o.Set), r.set...), r.label, o.Quick, o.Rounds, o.Variant)
+}
+
 // result is the row's: kept from an earlier run, or simulated and kept.
-func (r *table4Row) result(o ReproduceOptions, kept *rowCache) (*table4Result, error) {
+func (r *table4Row) result(o ReproduceOptions, c *rowCache) (*table4Result, error) {
 	key, err := r.key(o)
 	if err != nil {
 		return nil, err
 	}
-	if res := kept.read(r.label, key); res != nil {
-		o.say("%s: kept from an earlier run in %s", r.label, kept.path(r.label))
+	if res := readRow[table4Result](c, r.label, key); res != nil {
+		o.say("%s: kept from an earlier run in %s", r.label, c.path(r.label))
 		return res, nil
 	}
 	o.say("%s: simulating", r.label)
@@ -193,13 +196,12 @@ func (r *table4Row) result(o ReproduceOptions, kept *rowCache) (*table4Result, e
 		return nil, err
 	}
 	res := r.resultOf(o, run)
-	res.Key = key
 	o.say("%s: L2 %.1f %%, LLC %.1f %%, %.0f TFLOPS in %.0f s", r.label, 100*res.L2, 100*res.LLC, res.TFLOPS, time.Since(began).Seconds())
-	return res, kept.write(res)
+	return res, writeRow(c, r.label, key, *res)
 }
 
 func (r *table4Row) resultOf(o ReproduceOptions, run *report.Run) *table4Result {
-	res := &table4Result{Row: r.label, L2: run.L2.HitRate, LLC: run.LLC.HitRate, TFLOPS: run.TFLOPS, Cycles: run.Cycles, ClockMHz: run.ClockMHz,
+	res := &table4Result{L2: run.L2.HitRate, LLC: run.LLC.HitRate, TFLOPS: run.TFLOPS, Cycles: run.Cycles, ClockMHz: run.ClockMHz,
 		Matrix: run.MatrixUtilization, Drift: run.Drift.Mean, DriftMax: run.Drift.Max}
 	if o.Quick && run.Sample != nil && run.ClockMHz > 0 {
 		rounds := (run.Sample.OfWorkgroups*run.Sample.Rounds + run.Sample.Workgroups - 1) / max(1, run.Sample.Workgroups)

@@ -27,18 +27,18 @@ func TestTable4Chosen(t *testing.T) {
 func TestTable4Kept(t *testing.T) {
 	row := &table4Rows[1]
 	o := ReproduceOptions{Machine: "mi355x", Out: t.TempDir()}
-	c := rowCache{dir: o.Out}
+	c := &rowCache{out: o.Out, table: "table4"}
 	key, err := row.key(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.read(row.label, key) != nil {
+	if readRow[table4Result](c, row.label, key) != nil {
 		t.Fatal("a result before any was kept")
 	}
-	if err := c.write(&table4Result{Key: key, Row: row.label, L2: 0.79, TFLOPS: 991}); err != nil {
+	if err := writeRow(c, row.label, key, table4Result{L2: 0.79, TFLOPS: 991}); err != nil {
 		t.Fatal(err)
 	}
-	if r := c.read(row.label, key); r == nil || r.L2 != 0.79 || r.TFLOPS != 991 {
+	if r := readRow[table4Result](c, row.label, key); r == nil || r.L2 != 0.79 || r.TFLOPS != 991 {
 		t.Fatalf("read back %+v", r)
 	}
 	for name, other := range map[string]ReproduceOptions{
@@ -52,7 +52,7 @@ func TestTable4Kept(t *testing.T) {
 	if err := os.WriteFile(c.path(row.label), []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if c.read(row.label, key) != nil {
+	if readRow[table4Result](c, row.label, key) != nil {
 		t.Error("a damaged file is a result")
 	}
 }

@@ -13,7 +13,7 @@ type reproduceCmd struct {
 	Table   string   `arg:"" help:"Published table: ${tables}."`
 	Quick   bool     `help:"Sample: end within two minutes, with the sample's own error printed."`
 	Rounds  int      `placeholder:"N" help:"Simulate only the first N rounds of workgroups of each row and extrapolate."`
-	Row     []string `sep:"none" placeholder:"NAME" help:"table4: run only this row, such as \"9216 row-major\"; may be repeated. Finished rows are kept in --out."`
+	Row     []string `sep:"none" placeholder:"NAME" help:"Run only this row, such as \"9216 row-major\" of table4; may be repeated. Finished rows are kept in --out."`
 	Variant string   `placeholder:"NAME" help:"table4: form of the 192x256 kernel, v1 (the default: it waits for all loads in each K step) or v2."`
 	Machine string   `placeholder:"FILE" help:"Machine or machine file; the table's own unless given."`
 	Set     []string `sep:"none" placeholder:"KEY=VALUE" help:"Override a value of the machine; may be repeated."`
