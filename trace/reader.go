@@ -92,10 +92,14 @@ func NewReader(r io.ReaderAt, size int64, o Options) (*Reader, error) {
 	}
 	err = t.readIndex()
 	if err != nil {
-		if !o.AllowTruncated || !errors.Is(err, ErrTruncated) {
+		if !errors.Is(err, ErrTruncated) {
 			return nil, err
 		}
-		if err := t.scan(); err != nil {
+		// Also where a truncation is refused: it may be other damage.
+		if fault := t.scan(); fault != nil && (o.AllowTruncated || !errors.Is(fault, ErrTruncated)) {
+			return nil, fault
+		}
+		if !o.AllowTruncated {
 			return nil, err
 		}
 	}

@@ -2,6 +2,8 @@ package att_test
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -192,6 +194,16 @@ func TestDamage(t *testing.T) {
 		if _, err := att.Read(dir); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.file) || strings.Contains(err.Error(), "Go ") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s %q: error %v, want one about %q", c.file, c.text, err, c.want)
 		}
+	}
+	large := t.TempDir()
+	for i := range 3 {
+		name := filepath.Join(large, fmt.Sprintf("se0_sm0_sl0_wv%d.json", i))
+		if err := errors.Join(os.WriteFile(name, nil, 0o644), os.Truncate(name, 1<<30)); err != nil { // holes
+			t.Fatal(err)
+		}
+	}
+	if _, err := att.Read(large); err == nil || !strings.Contains(err.Error(), "has 3221225472 bytes") {
+		t.Errorf("a folder of 3 GB: %v", err)
 	}
 	if err := os.Mkdir(filepath.Join(good, "mine"), 0o755); err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 // Limits of a folder's files.
 const (
 	maxFileBytes = 1 << 30
+	maxFolder    = 2 << 30 // bytes of all files, which are held in memory
 	maxLines     = 1 << 22
 	maxCycle     = 1 << 56
 )
@@ -25,6 +26,9 @@ func Read(dir string) (*Folder, error) {
 	f := &Folder{Dir: dir, Occupancy: map[int][]Occupied{}, Dispatches: map[string]string{}}
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
 		return nil, fmt.Errorf("%s is no folder: a thread trace is a folder such as %s, which rocprofv3 --att writes", dir, FolderName(0, 1))
+	}
+	if err := fits(dir); err != nil {
+		return nil, err
 	}
 	if err := f.readCode(filepath.Join(dir, "code.json")); err != nil {
 		return nil, err
@@ -41,6 +45,24 @@ func Read(dir string) (*Folder, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// fits refuses a folder that memory might not hold.
+func fits(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	total := int64(0)
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && filepath.Ext(e.Name()) == ".json" {
+			total += info.Size()
+		}
+	}
+	if total > maxFolder {
+		return fmt.Errorf("%s has %d bytes of JSON, more than %d: keep fewer waves' files, and name them in filenames.json", dir, total, int64(maxFolder))
+	}
+	return nil
 }
 
 // load reads a JSON file.
