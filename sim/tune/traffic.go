@@ -84,7 +84,7 @@ func (s shape) replay(m *configs.Machine, o Order) (t traffic) {
 	on := func(wg int) int { return xcd.XCDOf(m, wg, n) }
 	steps := s.together(m, tiles, on)
 	bytes := func(rows int) int64 { return int64(float64(rows) * s.stepBytes * float64(steps)) }
-	r := swizzle.Replay{Grid: s.grid, KSteps: (s.kSteps + steps - 1) / steps, ABytes: bytes(s.tileM), BBytes: bytes(s.tileN),
+	r := swizzle.Replay{Grid: s.grid, KSteps: s.kSteps / steps, ABytes: bytes(s.tileM), BBytes: bytes(s.tileN),
 		CBytes: int64(s.tileM) * int64(s.tileN) * 2, XCDs: m.Chip.XCDs, CUsPerXCD: m.Chip.CUsPerXCD, L2Bytes: int64(m.L2.Bytes), LLCBytes: int64(m.LLC.Bytes), XCDOf: on}
 	if t.hits, t.err = r.Run(tiles); t.err != nil {
 		return t
@@ -118,5 +118,9 @@ func (s shape) together(m *configs.Machine, tiles []swizzle.Tile, on func(wg int
 		rows[x][t.Row], cols[x][t.Col] = true, true
 		most = max(most, (float64(len(rows[x])*s.tileM)+float64(len(cols[x])*s.tileN))*s.stepBytes)
 	}
-	return max(1, min(int(float64(m.L2.Bytes)/most), s.kSteps/fewSteps))
+	steps := max(1, min(int(float64(m.L2.Bytes)/most), s.kSteps/fewSteps))
+	for s.kSteps%steps != 0 { // the last of them must be whole too
+		steps--
+	}
+	return steps
 }
