@@ -1,10 +1,12 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // ValidateOptions says what of the measured sets is simulated, and how.
@@ -13,8 +15,9 @@ type ValidateOptions struct {
 	Only    []string // sets; all unless given
 	Set     []string // changes to every machine, path=value
 	Threads int      // points simulated at once
-	// Progress, when set, is told which point of how many has ended.
-	Progress func(done, total int, point string)
+	Keep    string   // file of the jobs that have ended: those in it are not run again; empty: none
+	// Progress, when set, is told which point of how many has ended, and what it took.
+	Progress func(done, total int, point string, took time.Duration)
 }
 
 // ValidatePoint is one measured value and what the simulator gives for it.
@@ -121,19 +124,19 @@ func (v *validation) reproduce() ReproduceOptions {
 const notShort = "left out of the short form"
 
 // Validate simulates the measured sets. The points come in the order of the sets,
-// whatever ended first.
-func Validate(o ValidateOptions) ([]ValidatePoint, error) {
+// whatever ended first; the times are the host's.
+func Validate(o ValidateOptions) ([]ValidatePoint, []SetTime, error) {
 	for _, s := range o.Only {
 		if err := oneOf("set", s, ValidateSets()); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if o.Threads < 1 || o.Threads > maxThreads {
-		return nil, usagef("--threads is %d; it must be from 1 to %d", o.Threads, maxThreads)
+		return nil, nil, usagef("--threads is %d; it must be from 1 to %d", o.Threads, maxThreads)
 	}
 	for _, arch := range []string{"mi355x", "mi300x"} { // a bad --set before minutes of work
 		if _, err := LoadMachine(arch, "", o.Set); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	var jobs []*validationJob
@@ -143,7 +146,7 @@ func Validate(o ValidateOptions) ([]ValidatePoint, error) {
 		}
 		more, err := s.jobs()
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, j := range more {
 			for i := range j.points {
@@ -158,35 +161,45 @@ func Validate(o ValidateOptions) ([]ValidatePoint, error) {
 		}
 		jobs = append(jobs, more...)
 	}
-	if err := runJobs(&validation{o}, jobs); err != nil {
-		return nil, err
+	finished, err := openFinished(o.Keep, &o)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := errors.Join(runJobs(&validation{o}, jobs, finished), finished.close()); err != nil {
+		return nil, nil, err
 	}
 	var points []ValidatePoint
 	for _, j := range jobs {
 		points = append(points, j.points...)
 	}
-	return points, nil
+	return points, finished.times(), nil
 }
 
 // runJobs runs jobs on as many goroutines as there are threads; the first job of
 // the list that failed gives the error.
-func runJobs(v *validation, jobs []*validationJob) error {
-	todo := slices.DeleteFunc(slices.Clone(jobs), func(j *validationJob) bool { return j.run == nil })
+func runJobs(v *validation, jobs []*validationJob, finished *finishedJobs) error {
+	all := slices.DeleteFunc(slices.Clone(jobs), func(j *validationJob) bool { return j.run == nil })
+	todo := slices.DeleteFunc(slices.Clone(all), finished.take)
 	slices.SortStableFunc(todo, func(a, b *validationJob) int { return a.turn() - b.turn() })
 	errs := make([]error, len(todo))
 	next := make(chan int)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
-	done := 0
+	done := len(all) - len(todo)
 	for range min(v.Threads, max(len(todo), 1)) {
 		wg.Go(func() {
 			for i := range next {
 				j := todo[i]
+				begin := time.Now()
 				errs[i] = j.run(v, j.points)
+				took := time.Since(begin)
+				if errs[i] == nil {
+					errs[i] = finished.add(j, took)
+				}
 				mu.Lock()
 				done++
 				if v.Progress != nil {
-					v.Progress(done, len(todo), j.points[0].Set+": "+j.points[0].Name)
+					v.Progress(done, len(all), j.points[0].Set+": "+strings.TrimSpace(j.points[0].Name), took)
 				}
 				mu.Unlock()
 			}

@@ -1,12 +1,16 @@
 package sim
 
 import (
+	"bytes"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // The statistics of points with known ones.
@@ -95,7 +99,7 @@ func TestValidationSets(t *testing.T) {
 func TestValidateRegression(t *testing.T) {
 	run := func(threads int, set ...string) (*Validation, string) {
 		t.Helper()
-		points, err := Validate(ValidateOptions{Short: true, Only: []string{"units"}, Threads: threads, Set: set})
+		points, _, err := Validate(ValidateOptions{Short: true, Only: []string{"units"}, Threads: threads, Set: set})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,5 +179,40 @@ func TestReadmeShowsStoredPoints(t *testing.T) {
 	}
 	if _, err := replaceBlock("no markers", ""); err == nil {
 		t.Error("a file without markers is accepted")
+	}
+}
+
+// What has ended is kept a line a job, and taken from there by the same program
+// with the same settings only; a line that a kill has cut is run again.
+func TestValidateGoesOn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "points.csv.part")
+	ran := 0
+	o := ValidateOptions{Short: true, Only: []string{"units"}, Threads: 1, Keep: path, Progress: func(int, int, string, time.Duration) { ran++ }}
+	first, times, err := Validate(o)
+	if err != nil || ran == 0 || len(times) != 1 || times[0].Set != "units" {
+		t.Fatalf("%d ran, %v: %v", ran, times, err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := ran
+	if lines := bytes.Count(data, []byte("\n")); lines != all {
+		t.Fatalf("%d lines for %d jobs", lines, all)
+	}
+	if err := os.WriteFile(path, data[:len(data)-10], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ran = 0
+	again, _, err := Validate(o)
+	if err != nil || ran != 1 {
+		t.Fatalf("%d jobs ran for the one that was cut: %v", ran, err)
+	}
+	if d := cmp.Diff(first, again); d != "" {
+		t.Errorf("going on gives other points:\n%s", d)
+	}
+	o.Set, ran = []string{"lds.latency_cycles=60"}, 0
+	if _, _, err := Validate(o); err != nil || ran != all {
+		t.Errorf("on another machine %d of %d jobs ran: %v", ran, all, err)
 	}
 }

@@ -22,6 +22,7 @@ type Validation struct {
 	Sets        []ValidateSummary `json:"sets"`
 	Points      []ValidatePoint   `json:"points"`
 	Regressions []string          `json:"regressions"`
+	Times       []SetTime         `json:"host_times,omitempty"` // of the host, point after point
 }
 
 // NewValidation summarizes points.
@@ -108,6 +109,15 @@ func (v *Validation) text(w io.Writer) error {
 	}
 	for _, r := range v.Regressions {
 		fmt.Fprintf(&b, "\nREGRESSION %s\n", r)
+	}
+	if len(v.Times) > 0 {
+		sum := 0.0
+		var parts []string
+		for _, t := range longestFirst(v.Times) {
+			sum += t.Seconds
+			parts = append(parts, fmt.Sprintf("%s %.0f", t.Set, t.Seconds))
+		}
+		fmt.Fprintf(&b, "\nSeconds of this computer for the points, one after the other: %.0f: %s.\n", sum, strings.Join(parts, ", "))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

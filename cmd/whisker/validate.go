@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/whisker-sim/whisker/report"
 	"github.com/whisker-sim/whisker/sim"
@@ -18,7 +20,7 @@ type validateCmd struct {
 	Only        []string `placeholder:"SET" help:"Only these sets: ${sets}; may be repeated."`
 	Set         []string `sep:"none" placeholder:"KEY=VALUE" help:"Override a value of every machine; may be repeated."`
 	Threads     int      `default:"${cpus}" help:"Points simulated at once; the result is the same on any number."`
-	Out         string   `placeholder:"FILE" help:"Also write the points as CSV, which --fail-if-worse and --from read."`
+	Out         string   `placeholder:"FILE" help:"Also write the points as CSV, which --fail-if-worse and --from read. What has ended is kept in FILE.part until then: the same command goes on from it."`
 	FailIfWorse string   `placeholder:"FILE" help:"Stored points; exit code 1 when the error of one has grown by more than --tolerance."`
 	Tolerance   float64  `default:"0.005" help:"How much an error may grow, as a fraction of the measured value."`
 	From        string   `placeholder:"FILE" help:"Take stored points instead of simulating."`
@@ -39,11 +41,12 @@ func (c *validateCmd) Run(w io.Writer) error {
 			return err
 		}
 	}
-	points, err := c.points()
+	points, times, err := c.points()
 	if err != nil {
 		return err
 	}
 	v := sim.NewValidation(c.Short, points)
+	v.Times = times
 	if c.FailIfWorse != "" {
 		v.Regress(stored, c.Tolerance, c.Only)
 	}
@@ -52,6 +55,9 @@ func (c *validateCmd) Run(w io.Writer) error {
 	}
 	if c.Out != "" {
 		if err := sim.StorePoints(c.Out, points); err != nil {
+			return err
+		}
+		if err := os.Remove(c.Out + partSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
@@ -94,13 +100,22 @@ func (c *validateCmd) check() error {
 	return nil
 }
 
-func (c *validateCmd) points() ([]sim.ValidatePoint, error) {
+// partSuffix names the file of what has ended, beside --out.
+const partSuffix = ".part"
+
+func (c *validateCmd) points() ([]sim.ValidatePoint, []sim.SetTime, error) {
 	if c.From != "" {
-		return sim.LoadPoints(c.From)
+		points, err := sim.LoadPoints(c.From)
+		return points, nil, err
 	}
 	o := sim.ValidateOptions{Short: c.Short, Only: c.Only, Set: c.Set, Threads: c.Threads}
+	if st, err := os.Stat(c.Out); c.Out != "" && (err != nil || st.Mode().IsRegular()) {
+		o.Keep = c.Out + partSuffix
+	}
 	if term.IsTerminal(int(os.Stderr.Fd())) {
-		o.Progress = func(done, total int, point string) { fmt.Fprintf(os.Stderr, "%d of %d: %s\n", done, total, point) }
+		o.Progress = func(done, total int, point string, took time.Duration) {
+			fmt.Fprintf(os.Stderr, "%d of %d: %s (%v)\n", done, total, point, took.Round(time.Second/10))
+		}
 	}
 	return sim.Validate(o)
 }

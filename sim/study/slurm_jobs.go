@@ -32,11 +32,11 @@ func (c *Slurm) complete() error {
 // does not say.
 func mostTasks() int {
 	const any = 1 << 20
-	out, err := exec.Command("scontrol", "show", "config").Output()
+	out, err := slurmCommand(context.Background(), "scontrol", "show", "config") // which ends where no controller answers
 	if err != nil {
 		return any
 	}
-	for line := range strings.Lines(string(out)) {
+	for line := range strings.Lines(out) {
 		if key, value, ok := strings.Cut(line, "="); ok && strings.TrimSpace(key) == "MaxArraySize" {
 			if n, err := strconv.Atoi(strings.TrimSpace(value)); err == nil && n > 1 {
 				return n - 1
