@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // maxLine bounds a row of a CSV file. Kernel names of C++ templates reach some
@@ -162,8 +164,14 @@ func ungroup(s string) (string, bool) {
 
 // list names columns for a message, not more than fit.
 func list(names []string) string {
+	names = slices.Clone(names)
+	for i, n := range names { // a file of something else may hold anything
+		if strings.ContainsFunc(n, func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }) {
+			names[i] = strconv.QuoteToASCII(n)
+		}
+	}
 	if len(names) > 12 {
-		names = append(slices.Clone(names[:12]), fmt.Sprintf("and %d more", len(names)-12))
+		names = append(names[:12], fmt.Sprintf("and %d more", len(names)-12))
 	}
 	return strings.Join(names, ", ")
 }

@@ -173,9 +173,14 @@ func (g *ingester) oneTraceEach() {
 	})
 }
 
-// lost looks for records that are missing: counters of a pass that were not there
+// lost looks for records that are missing: all of a file, or counters of a pass that were not there
 // for every dispatch.
 func (g *ingester) lost() {
+	for _, s := range g.m.Sources {
+		if s.Rows == 0 {
+			g.m.Notes = append(g.m.Notes, s.File+": there is no dispatch in it: the profiler saw no kernel, or was filtered to one that did not run")
+		}
+	}
 	for _, k := range g.m.Kernels {
 		byFile := map[int][2]int64{} // least and most values of a counter
 		for _, c := range k.Counters {

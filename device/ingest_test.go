@@ -139,6 +139,7 @@ func TestBadRows(t *testing.T) {
 		{"NaN", longHeader + "\n" + good + "2,2,A,k,64,64,8,SQ_WAVES,NaN,1000,3000\n", `:3: Counter_Value of SQ_WAVES: "NaN" is no measurement`, 1},
 		{"infinite", longHeader + "\n2,2,A,k,64,64,8,SQ_WAVES,-inf,1000,3000\n" + good, `:2: Counter_Value of SQ_WAVES: "-inf" is no measurement`, 1},
 		{"bare thousands", longHeader + "\n" + good + "2,2,A,k,64,64,8,SQ_WAVES,1,024,1000,3000\n", ":3: 12 fields under 11 columns (a number with unquoted thousands separators?)", 1},
+		{"below 0", longHeader + "\n" + good + "2,2,A,k,64,64,8,SQ_WAVES,-5,1000,3000\n", `:3: Counter_Value of SQ_WAVES: "-5" is below 0`, 1},
 		{"bad groups", longHeader + "\n" + good + `2,2,A,k,64,64,8,SQ_WAVES,"10,24",1000,3000` + "\n", `"10,24" is no number`, 1},
 		{"half written", longHeader + "\n" + good + "2,2,A,k,64,64,8,SQ_WA", ":3: the file ends in the middle of this row", 1},
 		{"half written in a quote", longHeader + "\n" + good + `2,2,A,"k<`, ":3: the file ends in the middle of this row", 1},
@@ -167,6 +168,7 @@ func TestBadFiles(t *testing.T) {
 		{"missing column", "Dispatch_Id,Kernel_Name,Counter_Name\n1,k,SQ_WAVES\n", "there is no column Counter_Value; it has Dispatch_Id, Kernel_Name, Counter_Name"},
 		{"renamed column", "Dispatch_Id,Kern,Counter_Name,Counter_Value\n1,k,SQ_WAVES,8\n", "there is no column Kernel_Name; it has Dispatch_Id, Kern"},
 		{"no dispatch column", "Kernel_Name,Counter_Name,Counter_Value\nk,SQ_WAVES,8\n", "there is no column Dispatch_Id"},
+		{"no text", "a\x00\x01,\xff\n1,2\n", `it has "a\x00\x01", "\xff"`},
 		{"another table", "a,b\n1,2\n", "there is no column Kernel_Name"},
 		{"not JSON", "{", "no JSON object that the host program printed"},
 		{"other JSON", `{"a": 1}`, "not what the host program"},
@@ -377,4 +379,12 @@ func FuzzCSV(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A file without a dispatch is read, and says that it has none.
+func TestNoDispatch(t *testing.T) {
+	m := ingest(t, write(t, t.TempDir(), "none.csv", longHeader+"\n"))
+	if len(m.Kernels) != 0 || len(m.Notes) != 1 || !strings.Contains(m.Notes[0], "none.csv: there is no dispatch in it") {
+		t.Errorf("notes %v, %d kernels", m.Notes, len(m.Kernels))
+	}
 }

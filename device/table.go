@@ -311,9 +311,13 @@ func (f *csvFile) dispatchRow(c [][]byte) error {
 	return nil
 }
 
-// number2 reads a value and counts thousands separators.
+// number2 reads a counter's value and counts thousands separators. Counters count
+// up from 0, and no derived metric is below it.
 func (f *csvFile) number2(b []byte) (float64, error) {
 	v, err := parseNumber(b)
+	if err == nil && v < 0 {
+		err = fmt.Errorf("%q is below 0, which no counter can be", b)
+	}
 	if err == nil && slices.Contains(b, ',') {
 		f.grouped++
 	}
