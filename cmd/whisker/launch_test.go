@@ -100,6 +100,7 @@ func TestLaunchCommand(t *testing.T) {
 		{"run --suite micro --mode full", 2, "--suite micro, which takes --arch, --machine, --set, --threads and --format"},
 		{"run --suite triton --arch mi300x --format csv", 0, "gfx942,mi300x"},
 		{"run --suite triton --arch nothing", 2, "nothing"},
+		{"run --suite clang --arch mi300x --format csv --cpu-profile " + filepath.Join(t.TempDir(), "p"), 0, "gfx942,mi300x"},
 		{"run --suite mgpusim --arch mi355x", 2, "code for gfx942, and mi355x runs gfx950"},
 		{"trace record --suite triton -o x", 2, "--out has no meaning"},
 		{"run --code-object " + object + " --print-launch --arch mi300x", 2, "--arch has no meaning with --print-launch"},

@@ -38,7 +38,7 @@ var ofTime = []string{"monitor", "cold-llc", "rotate-buffers", "per-instruction"
 func (c *runCmd) AfterApply(ctx *kong.Context) error {
 	c.given = nil
 	for _, p := range ctx.Path {
-		if p.Flag != nil {
+		if p.Flag != nil && !slices.Contains(ctx.Model.Flags, p.Flag) { // every command takes the program's own
 			c.given = append(c.given, givenFlag{p.Flag.Name, p.Flag.Tag.Group == "Kernel"})
 		}
 	}
