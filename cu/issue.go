@@ -95,6 +95,11 @@ func (c *CU) issued(w *wave, u *uop, now, next int64, gap StallReason) {
 
 // consider tries to issue wave w's next instruction.
 func (c *CU) consider(w *wave, s *simd, now int64, taken *[catNone]bool) {
+	if int(w.pc) >= len(c.prog.uops) {
+		w.pc-- // the one that it came from
+		c.fail(w, isa.PastEnd(c.prog.Kernel, c.prog.Launch.WorkgroupID(w.wg.id), int(w.inWG)))
+		return
+	}
 	u := &c.prog.uops[w.pc]
 	if u.line != w.line && !c.fetch(w, u, now) {
 		return

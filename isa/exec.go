@@ -10,6 +10,16 @@ import (
 // semantics for.
 var ErrUnsupported = errors.New("no semantics")
 
+// ErrOutside is wrapped by the error of a wave that goes on where its kernel has no
+// instruction: past the last one, or to an address between or beyond them.
+var ErrOutside = errors.New("no instruction")
+
+// PastEnd is the error of a wave that runs past the last instruction.
+func PastEnd(k *Kernel, workgroup [3]int, wave int) error {
+	last := &k.Insts[len(k.Insts)-1]
+	return fmt.Errorf("isa: kernel %s: %w after %s at pc %#x, the last of its code: workgroup %v wave %d does not end", k.Name, ErrOutside, last.Text(k.CPU), last.PC, workgroup, wave)
+}
+
 // ErrOutOfBounds is wrapped by the error of a memory access outside every
 // allocation.
 var ErrOutOfBounds = errors.New("out of bounds")

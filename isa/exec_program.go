@@ -87,7 +87,7 @@ func takeBranch(k *Kernel, in *Inst, s *State) error {
 func setPC(k *Kernel, in *Inst, s *State, to uint64) error {
 	to -= k.CodeBase
 	if to>>32 != 0 {
-		return fmt.Errorf("isa: kernel %s: %s at pc %#x goes to %#x, outside the code", k.Name, in.Text(k.CPU), in.PC, to+k.CodeBase)
+		return fmt.Errorf("isa: kernel %s: %s at pc %#x goes to %#x, outside the code: %w there", k.Name, in.Text(k.CPU), in.PC, to+k.CodeBase, ErrOutside)
 	}
 	i, err := k.At(uint32(to))
 	if err != nil {

@@ -111,5 +111,5 @@ func (k *Kernel) At(pc uint32) (int, error) {
 	if lo < len(k.Insts) && k.Insts[lo].PC == pc {
 		return lo, nil
 	}
-	return 0, fmt.Errorf("isa: kernel %s: no instruction at pc %#x", k.Name, pc)
+	return 0, fmt.Errorf("isa: kernel %s: %w at pc %#x", k.Name, ErrOutside, pc)
 }

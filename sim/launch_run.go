@@ -86,7 +86,7 @@ func RunLaunch(o LaunchOptions) (*report.Run, error) {
 	if errors.Is(err, cu.ErrNotComputed) {
 		return l.inFull(o, err)
 	}
-	if errors.Is(err, isa.ErrUnsupported) { // what whisker isa coverage lists
+	if errors.Is(err, isa.ErrUnsupported) || errors.Is(err, isa.ErrOutside) { // what whisker isa coverage lists; broken code
 		return nil, &UsageError{err}
 	}
 	if err != nil {

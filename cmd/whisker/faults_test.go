@@ -109,6 +109,25 @@ func TestUnsupportedOpcode(t *testing.T) {
 	}
 }
 
+// Code that goes on where it has no instruction is bad input in every mode.
+func TestCodeThatLeaves(t *testing.T) {
+	for body, want := range map[string]string{
+		"  s_nop 0\n":                    "no instruction after s_nop 0 at pc 0x0, the last of its code: workgroup [0 0 0] wave 0 does not end",
+		"  s_nop 0\n  s_cbranch_scc1 -2": "no instruction after s_cbranch_scc1 65534 at pc 0x4",
+		"  s_getpc_b64 s[4:5]\n  s_add_u32 s4, s4, 2\n  s_addc_u32 s5, s5, 0\n  s_setpc_b64 s[4:5]\n  s_endpgm": "no instruction at pc 0x6",
+		"  s_mov_b32 s4, 0\n  s_mov_b32 s5, 7\n  s_setpc_b64 s[4:5]\n  s_endpgm":                                "outside the code",
+	} {
+		launch := object(t, body)
+		for _, mode := range []string{"timing", "functional", "full"} {
+			var stderr bytes.Buffer
+			code := run([]string{"run", "--launch", launch, "--mode", mode}, io.Discard, &stderr)
+			if said := stderr.String(); code != exitUsage || strings.Count(said, "\n") != 1 || !strings.Contains(said, want) {
+				t.Errorf("%q in %s mode: exit code %d, %q, want %q", body, mode, code, said, want)
+			}
+		}
+	}
+}
+
 // stdin makes text the standard input of a test.
 func stdin(t *testing.T, text string) {
 	t.Helper()

@@ -196,7 +196,7 @@ func (r *runner) turn(i int) error {
 func (r *runner) step(i int, w *wave) error {
 	pc := w.s.PC
 	if pc >= len(r.k.Insts) {
-		return fmt.Errorf("emu: kernel %s: workgroup %v wave %d runs past the last instruction", r.k.Name, r.wgID, i)
+		return isa.PastEnd(r.k, r.wgID, i)
 	}
 	in, c := &r.k.Insts[pc], &r.code[pc]
 	if r.o.Check {
