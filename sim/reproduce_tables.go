@@ -62,7 +62,7 @@ func table2() ([]tableRow, error) {
 		{"0P/8C", "192x256x64", "0P/8C 192x256, v2", ragged, with(gemm, "tile", "192x256", "variant", "v2")},
 		{"", "", "0P/8C 192x256, v1", "other form; " + ragged, with(gemm, "tile", "192x256", "variant", "v1")},
 		{"", "", "0P/8C 192x256, v2, M 7680", "other form; " + even, with(gemm, "tile", "192x256", "variant", "v2", "m", "7680")},
-		{"0P/8C", "256x256x64", "0P/8C 256x256", "the clock law's 16-bit energy was fitted on this row", gemm},
+		{"0P/8C", "256x256x64", "0P/8C 256x256", "the clock law's 16-bit energy was fitted on this row", with(gemm, "schedule", "pingpong8")},
 		{"", "", "0P/8C 256x256, 32x32x16", "other form", with(gemm, "mfma", "32x32x16")},
 	} {
 		row := tableRow{table: "2", label: f.label, metric: "throughput", unit: "TFLOPS", kind: KindPredicted, arch: "mi355x", kernel: "gemm", options: f.options, note: f.note}

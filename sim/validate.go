@@ -113,6 +113,7 @@ func ValidateSets() []string {
 // validation is a run of the jobs.
 type validation struct {
 	ValidateOptions
+	runs sync.Map // of rows that were run, by kernel and options
 }
 
 // reproduce are the options of a sampled run of a table's row.
@@ -165,7 +166,7 @@ func Validate(o ValidateOptions) ([]ValidatePoint, []SetTime, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := errors.Join(runJobs(&validation{o}, jobs, finished), finished.close()); err != nil {
+	if err := errors.Join(runJobs(&validation{ValidateOptions: o}, jobs, finished), finished.close()); err != nil {
 		return nil, nil, err
 	}
 	var points []ValidatePoint

@@ -2,9 +2,11 @@ package sim
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/whisker-sim/whisker/report"
 )
@@ -45,7 +47,7 @@ func (row *tableRow) job() (run func(*validation, []ValidatePoint) error, long b
 }
 
 func (row *tableRow) sampled(v *validation, points []ValidatePoint) error {
-	r, err := row.run(v.reproduce())
+	r, err := v.once(row, true)
 	if err != nil {
 		return err
 	}
@@ -56,7 +58,7 @@ func (row *tableRow) sampled(v *validation, points []ValidatePoint) error {
 }
 
 func (row *tableRow) whole(v *validation, points []ValidatePoint) error {
-	r, err := row.run(ReproduceOptions{Set: v.Set, Threads: 1})
+	r, err := v.once(row, false)
 	if err != nil {
 		return err
 	}
@@ -64,6 +66,24 @@ func (row *tableRow) whole(v *validation, points []ValidatePoint) error {
 	cell.fill(r)
 	points[0].put(*cell.Simulated, HowWhole)
 	return nil
+}
+
+// once runs a row, one time for all rows of one kernel with the same options: the
+// tables publish some figures twice.
+func (v *validation) once(row *tableRow, sampled bool) (*report.Run, error) {
+	var key strings.Builder
+	fmt.Fprint(&key, row.arch, " ", row.kernel, " ", sampled)
+	for _, name := range slices.Sorted(maps.Keys(row.options)) {
+		if value := row.options[name]; value != "" { // as good as absent
+			fmt.Fprintf(&key, " %s=%s", name, value)
+		}
+	}
+	run, _ := v.runs.LoadOrStore(key.String(), sync.OnceValues(func() (*report.Run, error) {
+		o := v.reproduce()
+		o.Quick = sampled
+		return row.run(o)
+	}))
+	return run.(func() (*report.Run, error))()
 }
 
 // share runs an XCD's share of the batch, all of it, on one XCD.
@@ -124,7 +144,7 @@ func (v *validation) gemmRun(arch string, perInstruction bool, options map[strin
 
 // cyclesOnly is the GEMM's run for figures in cycles, which need no power budget.
 func (v *validation) cyclesOnly(arch string, perInstruction bool, options map[string]string) (*report.Run, error) {
-	w := *v
+	w := &validation{ValidateOptions: v.ValidateOptions}
 	w.Set = append(slices.Clone(v.Set), "clock.law=sustained")
 	return w.gemmRun(arch, perInstruction, options)
 }
