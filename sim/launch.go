@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,7 +62,7 @@ type LaunchExpect struct {
 const maxLaunchBytes = 1 << 20
 
 // ReadLaunch reads a launch file; a key that it does not know is an error.
-func ReadLaunch(path string) (*LaunchFile, error) {
+func ReadLaunch(path string) (l *LaunchFile, err error) {
 	b, err := readBounded(path, maxLaunchBytes)
 	if err != nil {
 		return nil, &UsageError{err}
@@ -69,14 +70,33 @@ func ReadLaunch(path string) (*LaunchFile, error) {
 	if !utf8.Valid(b) || bytes.IndexByte(b, 0) >= 0 {
 		return nil, usagef("%s is no launch file: it is not text", path)
 	}
-	l := &LaunchFile{path: path}
+	if err := codeobj.CheckYAML(b); err != nil {
+		return nil, usagef("%s: %w", path, err)
+	}
+	defer func() {
+		if recover() != nil {
+			l, err = nil, usagef("%s is no YAML", path) // the parser gives up on some malformed text
+		}
+	}()
+	l = &LaunchFile{path: path}
 	if err := yaml.UnmarshalWithOptions(b, l, yaml.Strict()); err != nil {
-		return nil, usagef("%s: %w", path, oneLine(err))
+		return nil, usagef("%s: %w", path, fillHint(oneLine(err), b))
 	}
 	if err := l.check(); err != nil {
 		return nil, usagef("%s: %w", path, err)
 	}
 	return l, nil
+}
+
+// unquoted finds a fill whose comma YAML has taken for its own.
+var unquoted = regexp.MustCompile(`fill: *(normal|uniform)\([^")]*,`)
+
+// fillHint says what an error most likely comes from.
+func fillHint(err error, text []byte) error {
+	if m := unquoted.Find(text); m != nil {
+		return fmt.Errorf("%w; a fill with a comma needs quotes, as in fill: \"normal(0, 1)\"", err)
+	}
+	return err
 }
 
 // oneLine keeps the first line of a YAML error, which says what is wrong, with
@@ -114,7 +134,7 @@ func (l *LaunchFile) check() error {
 		}
 		seen[a.Name] = true
 		if err := a.check(); err != nil {
-			return fmt.Errorf("argument %d (%s): %w", i, a.Name, err)
+			return fmt.Errorf("%s: %w", a.place(i), err)
 		}
 	}
 	if e := l.Expect; e != nil {
@@ -278,11 +298,14 @@ func (l *LaunchFile) order(m *codeobj.Meta) ([]*LaunchArg, error) {
 	}
 	for i, a := range out {
 		if err := fits(a, &explicit[i]); err != nil {
-			return nil, fmt.Errorf("argument %d (%s): %w", i, a.Name, err)
+			return nil, fmt.Errorf("%s: %w", a.place(i), err)
 		}
 	}
 	return out, nil
 }
+
+// floating reports whether a type is one of floating-point numbers.
+func floating(t string) bool { return strings.HasPrefix(t, "f") || t == "bf16" }
 
 // fits compares an argument with what the metadata says of it.
 func fits(a *LaunchArg, m *codeobj.Arg) error {
@@ -301,6 +324,8 @@ func fits(a *LaunchArg, m *codeobj.Arg) error {
 		return fmt.Errorf("a buffer is given, but the kernel takes %d bytes by value", m.Size)
 	case size != m.Size:
 		return fmt.Errorf("a value of %d bytes (%s) is given, but the kernel takes %d", size, a.Type, m.Size)
+	case !a.buffer() && floating(cTypes[m.TypeName]) != floating(a.Type) && cTypes[m.TypeName] != "" && a.Type != "bytes":
+		return fmt.Errorf("a value of type %s is given, but the kernel takes %s", a.Type, m.TypeName)
 	case m.Pointer() && !a.buffer() && a.Type != "pointer" && a.Type != "i64" && a.Type != "u64":
 		return fmt.Errorf("a value of type %s is given, but the kernel takes the address of a buffer: give a shape", a.Type)
 	}
@@ -346,14 +371,14 @@ func (l *LaunchFile) prepare() (*prepared, error) {
 	for i, a := range p.args {
 		if !a.buffer() {
 			if values[i], err = a.bytes(); err != nil {
-				return nil, usagef("%s: argument %d (%s): %w", l.path, i, a.Name, err)
+				return nil, usagef("%s: %s: %w", l.path, a.place(i), err)
 			}
 			continue
 		}
 		name := a.label(i)
 		r, err := l.allocate(p.launch.Memory, a, name, i)
 		if err != nil {
-			return nil, usagef("%s: argument %d (%s): %w", l.path, i, a.Name, err)
+			return nil, usagef("%s: %s: %w", l.path, a.place(i), err)
 		}
 		p.bases[name] = r
 		values[i] = binary.LittleEndian.AppendUint64(nil, r.Base)
@@ -374,6 +399,14 @@ func (a *LaunchArg) label(i int) string {
 		return a.Name
 	}
 	return fmt.Sprintf("arg%d", i)
+}
+
+// place names an argument in a message.
+func (a *LaunchArg) place(i int) string {
+	if a.Name == "" {
+		return fmt.Sprintf("argument %d", i)
+	}
+	return fmt.Sprintf("argument %d (%s)", i, a.Name)
 }
 
 // shape settles grid and workgroup.

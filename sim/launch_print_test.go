@@ -99,3 +99,24 @@ k:
 		}
 	}
 }
+
+// A value of the other kind of number is refused where the metadata says which it
+// is; the bits of one are not those of the other.
+func TestLaunchKindOfNumber(t *testing.T) {
+	for _, c := range []struct {
+		typ, name string
+		want      bool
+	}{
+		{"i32", "int", true}, {"u32", "int", true}, {"f32", "int", false}, {"f32", "float", true}, {"i32", "float", false}, {"f32", "", true},
+		{"bytes", "float", true}, {"i32", "myint", true},
+	} {
+		value := "3"
+		if c.typ == "bytes" {
+			value = "03000000"
+		}
+		err := fits(&LaunchArg{Type: c.typ, Value: &value}, &codeobj.Arg{Size: 4, ValueKind: "by_value", TypeName: c.name})
+		if (err == nil) != c.want {
+			t.Errorf("%s for %q: %v", c.typ, c.name, err)
+		}
+	}
+}

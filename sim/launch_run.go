@@ -47,6 +47,9 @@ func RunLaunch(o LaunchOptions) (*report.Run, error) {
 	if o.Verify && l.Expect == nil {
 		return nil, usagef("--verify has nothing to compare with: %s has no expect", o.File)
 	}
+	if err := l.fitsMemory(machine.Machine()); err != nil {
+		return nil, err
+	}
 	p, err := l.prepare()
 	if err != nil {
 		return nil, err
@@ -141,6 +144,25 @@ func (o *LaunchOptions) check() error {
 	return r.Check()
 }
 
+// fitsMemory refuses buffers that are more than the machine has, before they are
+// filled.
+func (l *LaunchFile) fitsMemory(m *configs.Machine) error {
+	need := 0.0
+	for i := range l.Args {
+		if a := &l.Args[i]; a.Shape != nil {
+			n, err := a.elements()
+			if err != nil {
+				return usagef("%s: %s: %w", l.path, a.place(i), err)
+			}
+			need += float64(n) * float64(elementBytes[a.Type])
+		}
+	}
+	if need > float64(m.HBM.CapacityGB)*1e9 {
+		return usagef("%s: its buffers need %.0f GB and %s has %d GB (hbm.capacity_gb)", l.path, need/1e9, m.Name, m.HBM.CapacityGB)
+	}
+	return nil
+}
+
 // fitsMachine refuses code for another processor and more LDS than there is.
 func (p *prepared) fitsMachine(m *configs.Machine) error {
 	k := p.launch.Kernel
@@ -156,10 +178,7 @@ func (p *prepared) fitsMachine(m *configs.Machine) error {
 	if k.LDSBytes > m.LDS.Bytes {
 		return fmt.Errorf("kernel %s with %d bytes of dynamic LDS needs %d bytes a workgroup; %s has %d", k.Name, p.file.DynamicLDS, k.LDSBytes, m.Name, m.LDS.Bytes)
 	}
-	if err := isa.CheckRegisters(k); err != nil {
-		return err
-	}
-	return nil
+	return isa.CheckRegisters(k)
 }
 
 // built dresses the launch as the kernels of our own are, with the hottest loop

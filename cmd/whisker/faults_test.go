@@ -158,6 +158,23 @@ func TestLongHexLine(t *testing.T) {
 	}
 }
 
+// What is for files is not ignored when single instructions are turned over.
+func TestHexFlags(t *testing.T) {
+	for args, want := range map[string]string{
+		"isa disasm --cpu gfx950 --hex - --kernel k": "--kernel has no meaning with --hex",
+		"isa disasm --cpu gfx950 --hex - --raw-text": "--raw-text has no meaning with --hex",
+		"isa asm --cpu gfx950 --hex - -o x.co":       "--output has no meaning with --hex",
+		"isa asm --hex -":                            "--hex needs --cpu: choose gfx942 or gfx950",
+		"isa disasm --hex -":                         "--hex needs --cpu: choose gfx942 or gfx950",
+	} {
+		stdin(t, "")
+		var stderr bytes.Buffer
+		if code := run(strings.Fields(args), io.Discard, &stderr); code != exitUsage || !strings.Contains(stderr.String(), want) {
+			t.Errorf("%s: exit code %d, %q, want %q", args, code, &stderr, want)
+		}
+	}
+}
+
 // A script's fault is told with its place and what is allowed there.
 func TestStepScriptFaults(t *testing.T) {
 	for script, want := range map[string]string{

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 
@@ -32,11 +33,16 @@ func (f *hexFlags) open() (io.ReadCloser, error) {
 	return r, nil
 }
 
-// exclusive refuses a file together with --hex, and neither.
-func (f *hexFlags) exclusive(file string) error {
+// exclusive refuses a file together with --hex, and neither; and with --hex the
+// flag ofFile, empty when it is not given, which is for files.
+func (f *hexFlags) exclusive(file, ofFile string) error {
 	switch {
 	case file != "" && f.Hex != "":
 		return &sim.UsageError{Err: errors.New("give a file or --hex, not both")}
+	case f.Hex != "" && ofFile != "":
+		return &sim.UsageError{Err: fmt.Errorf("%s has no meaning with --hex, which writes a line for each line that it reads", ofFile)}
+	case f.Hex != "" && f.CPU == "":
+		return &sim.UsageError{Err: errors.New("--hex needs --cpu: choose gfx942 or gfx950")}
 	case file == "" && f.Hex == "":
 		return &sim.UsageError{Err: errors.New("give a file, or --hex - with --cpu to read single instructions")}
 	}
@@ -51,7 +57,14 @@ type isaDisasmCmd struct {
 }
 
 func (c *isaDisasmCmd) Run(w io.Writer) error {
-	if err := c.exclusive(c.File); err != nil {
+	ofFile := ""
+	switch {
+	case c.Kernel != "":
+		ofFile = "--kernel"
+	case c.RawText:
+		ofFile = "--raw-text"
+	}
+	if err := c.exclusive(c.File, ofFile); err != nil {
 		return err
 	}
 	if c.File != "" {
@@ -72,7 +85,11 @@ type isaAsmCmd struct {
 }
 
 func (c *isaAsmCmd) Run(w io.Writer) error {
-	if err := c.exclusive(c.File); err != nil {
+	ofFile := ""
+	if c.Output != "" {
+		ofFile = "--output"
+	}
+	if err := c.exclusive(c.File, ofFile); err != nil {
 		return err
 	}
 	if c.File != "" {

@@ -168,6 +168,7 @@ func TestRefuses(t *testing.T) {
 		{"register", "s_nop 0", "v_mov_b32 v7, 0", "names VGPR 7"},
 		{"not in code", ".text", ".rodata", "without code"},
 		{"branch out", "s_branch k", "s_branch 100", "no instruction of the kernel"},
+		{"deep yaml", ".rodata", ".amdgpu_metadata\n a: " + strings.Repeat("[", 100_000) + "\n.end_amdgpu_metadata", "nested too deeply"},
 		{"bad yaml", ".rodata", ".amdgpu_metadata\n a: [\n.end_amdgpu_metadata", "the metadata"},
 	} {
 		if !strings.Contains(tiny, c.from) {

@@ -291,7 +291,15 @@ func msgpackHead(b []byte) (kids, size uint64, err error) {
 
 // ParseYAML reads metadata in the form that assembly files carry between
 // .amdgpu_metadata and .end_amdgpu_metadata.
-func ParseYAML(b []byte) ([]Meta, error) {
+func ParseYAML(b []byte) (_ []Meta, err error) {
+	defer func() {
+		if recover() != nil {
+			err = errors.New("it is no YAML") // the parser gives up on some malformed text
+		}
+	}()
+	if err := CheckYAML(b); err != nil {
+		return nil, err
+	}
 	var d document
 	if err := yaml.Unmarshal(b, &d); err != nil {
 		// The first line says what and where; the rest is an excerpt.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/whisker-sim/whisker/configs"
+	"github.com/whisker-sim/whisker/isa/codeobj"
 	"github.com/whisker-sim/whisker/report/results"
 	"github.com/whisker-sim/whisker/sim"
 )
@@ -101,6 +102,9 @@ func (s *Study) parse(data []byte) (err error) {
 			err = errors.New("is no YAML") // the parser gives up on some malformed text
 		}
 	}()
+	if err := codeobj.CheckYAML(data); err != nil {
+		return err
+	}
 	var top any
 	if err := yaml.UnmarshalWithOptions(data, &top, yaml.UseOrderedMap()); err != nil {
 		return yamlError(err)
