@@ -113,8 +113,11 @@ func (c *validateCmd) points() ([]sim.ValidatePoint, []sim.SetTime, error) {
 		o.Keep = c.Out + partSuffix
 	}
 	if term.IsTerminal(int(os.Stderr.Fd())) {
+		begin, ran := time.Now(), 0
 		o.Progress = func(done, total int, point string, took time.Duration) {
-			fmt.Fprintf(os.Stderr, "%d of %d: %s (%v)\n", done, total, point, took.Round(time.Second/10))
+			ran++
+			left := time.Since(begin) / time.Duration(ran) * time.Duration(total-done)
+			fmt.Fprintf(os.Stderr, "%d of %d: %s (%v); about %v left\n", done, total, point, took.Round(time.Second/10), left.Round(time.Second))
 		}
 	}
 	return sim.Validate(o)

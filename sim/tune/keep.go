@@ -45,7 +45,7 @@ const keptFormat = "whisker tune 1"
 const maxKept = 64 << 20
 
 func openKept(path, machineHash string) (*kept, error) {
-	k := &kept{path: path, byKey: map[string]*Simulated{}, file: keptFile{Format: keptFormat}}
+	k := &kept{path: path, byKey: map[string]*Simulated{}, file: keptFile{Format: keptFormat, Candidates: []keptEntry{}}}
 	if path == "" {
 		return k, nil
 	}
@@ -59,7 +59,10 @@ func openKept(path, machineHash string) (*kept, error) {
 	}
 	st, err := os.Stat(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist): // a place that cannot be written is told now, not after minutes
+		if err := k.write(); err != nil {
+			return nil, usagef("%w", err)
+		}
 		return k, nil
 	case err != nil:
 		return nil, usagef("--keep: %w", err)
@@ -111,13 +114,20 @@ func (k *kept) put(key string, c *Candidate) {
 	}
 	s := *c.Simulated
 	k.file.Candidates = append(k.file.Candidates, keptEntry{key, c.form.size, c.flags(), c.Window, c.Chunk, &s})
+	if err := k.write(); err != nil && k.err == nil {
+		k.err = err
+	}
+}
+
+func (k *kept) write() error {
 	data, err := json.MarshalIndent(&k.file, "", "  ")
 	if err == nil {
 		err = output.WriteFile(k.path, append(data, '\n'))
 	}
-	if err != nil && k.err == nil {
-		k.err = fmt.Errorf("--keep: %w", err)
+	if err != nil {
+		return fmt.Errorf("--keep: %w", err)
 	}
+	return nil
 }
 
 // fault is the first error of writing.

@@ -118,6 +118,10 @@ func TestTuneGoesOn(t *testing.T) {
 	if err != nil || r.Simulated != 1 || len(r.NotSimulated) == 0 || !strings.Contains(strings.Join(r.Notes, " "), "left out") {
 		t.Errorf("with no time: %v, %+v", err, r)
 	}
+	o.Keep = filepath.Join(t.TempDir(), "none", "kept.json")
+	if _, err := Tune(t.Context(), o); err == nil || !strings.Contains(err.Error(), "cannot be written") {
+		t.Errorf("a place that is not there: %v", err)
+	}
 	o.Keep = filepath.Join(t.TempDir(), "other.json")
 	if err := os.WriteFile(o.Keep, []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
