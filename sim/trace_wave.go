@@ -14,6 +14,9 @@ type dieLog struct {
 	columns int
 	byHash  map[uint64][]*trace.Pattern
 	count   int
+	hints   []*trace.Pattern // by column: the pattern of its last access
+	scratch trace.Pattern    // of the access at hand, until it is known
+	second  [trace.Lanes]int64
 	ended   []*wavePart
 	free    []*wavePart
 	idle    []*waveLog
@@ -140,9 +143,10 @@ func (w *waveLog) Exec(inst int, mask uint64) {
 
 // Address implements cu.WaveLog.
 func (w *waveLog) Address(inst int, a *isa.Access, two bool) {
-	c := &w.part.cols[w.die.slots[inst]]
+	slot := int(w.die.slots[inst])
+	c := &w.part.cols[slot]
 	c.inst = int32(inst)
-	c.next, c.base = w.die.pattern(a, two)
+	c.next, c.base = w.die.pattern(slot, a, two)
 }
 
 // Access implements cu.WaveLog.
@@ -195,30 +199,57 @@ func (w *waveLog) seal() {
 	w.die.ended = append(w.die.ended, p)
 }
 
-// pattern finds the pattern of an access and its base.
-func (d *dieLog) pattern(a *isa.Access, two bool) (*trace.Pattern, uint64) {
-	p := trace.Pattern{Lanes: a.Lanes, Bytes: a.Bytes}
-	if a.Lanes == 0 {
-		return d.intern(&p, nil), 0
+// pattern finds the pattern of an access and its base. Most often it is the one
+// that the instruction's last access had, of whichever wave.
+func (d *dieLog) pattern(slot int, a *isa.Access, two bool) (*trace.Pattern, uint64) {
+	if len(d.hints) == 0 {
+		d.hints = make([]*trace.Pattern, d.columns)
 	}
-	var second [trace.Lanes]int64
-	base := a.Addr[bits.TrailingZeros64(a.Lanes)]
+	base := uint64(0)
+	if a.Lanes != 0 {
+		base = a.Addr[bits.TrailingZeros64(a.Lanes)]
+	}
+	if q := d.hints[slot]; q != nil && q.Bytes == a.Bytes && q.Lanes == a.Lanes && (q.Offset2 != nil) == (two && a.Lanes != 0) &&
+		lies(a.Lanes, &q.Offset, &a.Addr, base) && (q.Offset2 == nil || lies(a.Lanes, q.Offset2, &a.Addr2, base)) {
+		return q, base
+	}
+	p := &d.scratch
+	*p = trace.Pattern{Lanes: a.Lanes, Bytes: a.Bytes}
+	if two && a.Lanes != 0 {
+		p.Offset2 = &d.second
+		d.second = [trace.Lanes]int64{}
+	}
 	for m := a.Lanes; m != 0; m &= m - 1 {
 		i := bits.TrailingZeros64(m)
 		p.Offset[i] = int64(a.Addr[i] - base)
 		if two {
-			second[i] = int64(a.Addr2[i] - base)
+			d.second[i] = int64(a.Addr2[i] - base)
 		}
 	}
-	if two {
-		return d.intern(&p, &second), base
-	}
-	return d.intern(&p, nil), base
+	d.hints[slot] = d.intern(p)
+	return d.hints[slot], base
 }
 
-// intern returns the die's copy of a pattern with its second addresses.
-func (d *dieLog) intern(p *trace.Pattern, second *[trace.Lanes]int64) *trace.Pattern {
-	p.Offset2 = second
+// lies reports whether the addresses of the lanes are those of a pattern.
+func lies(lanes uint64, offset *[trace.Lanes]int64, at *[isa.Lanes]uint64, base uint64) bool {
+	if lanes == ^uint64(0) {
+		for i := range offset {
+			if uint64(offset[i]) != at[i]-base {
+				return false
+			}
+		}
+		return true
+	}
+	for m := lanes; m != 0; m &= m - 1 {
+		if i := bits.TrailingZeros64(m); uint64(offset[i]) != at[i]-base {
+			return false
+		}
+	}
+	return true
+}
+
+// intern returns the die's own copy of a pattern.
+func (d *dieLog) intern(p *trace.Pattern) *trace.Pattern {
 	h := p.Hash()
 	for _, q := range d.byHash[h] {
 		if p.Equal(q) {
@@ -226,8 +257,8 @@ func (d *dieLog) intern(p *trace.Pattern, second *[trace.Lanes]int64) *trace.Pat
 		}
 	}
 	q := *p
-	if second != nil {
-		s := *second
+	if p.Offset2 != nil {
+		s := *p.Offset2
 		q.Offset2 = &s
 	}
 	if d.count < maxDiePatterns {

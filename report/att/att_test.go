@@ -195,6 +195,13 @@ func TestDamage(t *testing.T) {
 			t.Errorf("%s %q: error %v, want one about %q", c.file, c.text, err, c.want)
 		}
 	}
+	holds := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(holds, att.FolderName(0, 1)), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := att.Read(holds); err == nil || !strings.Contains(err.Error(), "holds 1 of them: give one, such as "+filepath.Join(holds, "ui_output_agent_0_dispatch_1")) {
+		t.Errorf("a folder of thread traces: %v", err)
+	}
 	large := t.TempDir()
 	for i := range 3 {
 		name := filepath.Join(large, fmt.Sprintf("se0_sm0_sl0_wv%d.json", i))

@@ -30,6 +30,11 @@ func Read(dir string) (*Folder, error) {
 	if err := fits(dir); err != nil {
 		return nil, err
 	}
+	if _, err := os.Stat(filepath.Join(dir, "code.json")); err != nil {
+		if in, err := filepath.Glob(filepath.Join(dir, "ui_output_*")); err == nil && len(in) > 0 {
+			return nil, fmt.Errorf("%s is no thread trace but holds %d of them: give one, such as %s", dir, len(in), in[0])
+		}
+	}
 	if err := f.readCode(filepath.Join(dir, "code.json")); err != nil {
 		return nil, err
 	}
