@@ -129,6 +129,15 @@ func (l *LaunchFile) allocate(m *isa.Memory, a *LaunchArg, name string, index in
 // or raw bytes.
 func (l *LaunchFile) load(a *LaunchArg) ([]byte, error) {
 	path := l.resolve(a.File)
+	st, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !st.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no plain file", a.File)
+	case st.Size() > maxBufferBytes:
+		return nil, fmt.Errorf("%s has %d bytes, more than any device", a.File, st.Size())
+	}
 	if !strings.HasSuffix(path, ".npy") {
 		data, err := os.ReadFile(path)
 		if err == nil && len(data)%elementBytes[a.Type] != 0 {

@@ -36,6 +36,9 @@ func Read(path string) (*Array, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !st.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no plain file", path)
+	}
 	if st.Size() > maxFileBytes {
 		return nil, fmt.Errorf("%s has %d bytes; .npy files of up to %d are read", path, st.Size(), int64(maxFileBytes))
 	}
@@ -44,7 +47,7 @@ func Read(path string) (*Array, error) {
 		return nil, err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1)) // a device has no size to look at
+	b, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1)) // it may grow meanwhile
 	if err != nil {
 		return nil, err
 	}
