@@ -36,11 +36,16 @@ func (o *Outputs) Any() bool {
 }
 
 // check refuses, before a run, what could not be written after it.
-func (o *Outputs) check() error {
+func (o *Outputs) check(others ...string) error {
 	if err := checkPictures(o.Pictures); err != nil {
 		return err
 	}
 	seen := map[string]bool{}
+	for _, path := range others {
+		if st, err := os.Stat(path); path != "" && (err != nil || st.Mode().IsRegular()) {
+			seen[filepath.Clean(path)] = true
+		}
+	}
 	for _, path := range append([]string{o.Record, o.HTML, o.Perfetto, o.Konata, o.Akita}, slices.Sorted(maps.Values(o.Pictures))...) {
 		if path == "" {
 			continue
@@ -62,8 +67,9 @@ func (o *Outputs) check() error {
 	return nil
 }
 
-// CheckOutputs refuses output files that could not be written.
-func CheckOutputs(o Outputs) error { return o.check() }
+// CheckOutputs refuses output files that could not be written, and a name that is
+// among the others or given twice.
+func CheckOutputs(o Outputs, others ...string) error { return o.check(others...) }
 
 // WriteOutputs writes a recording's files and says so on notices.
 func WriteOutputs(r *timeline.Recording, o Outputs, notices io.Writer) error {

@@ -66,7 +66,7 @@ func (c *runCmd) Run(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := sim.CheckOutputs(c.outputs()); err != nil {
+	if err := sim.CheckOutputs(c.outputs(), c.Trace); err != nil {
 		return err
 	}
 	stop := func() {}

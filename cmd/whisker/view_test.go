@@ -35,6 +35,7 @@ func TestViewCommand(t *testing.T) {
 		{"view " + at("r.whisker") + " -o " + at("x.html") + " --html " + at("y.html"), 2, "twice", ""},
 		{"view " + at("r.whisker") + " --perfetto " + at("x.html") + " --html " + dir + "/./x.html", 2, "two outputs", ""},
 		{"run " + gemm + "--perfetto " + at("x.html") + " --html " + at("x.html"), 2, "two outputs", ""},
+		{"run " + gemm + "--trace " + at("x.html") + " --html " + at("x.html"), 2, "two outputs", ""},
 		{"run " + gemm + "--window-cu 0.0", 2, "no output is asked for", ""},
 		{"run " + gemm + "--html " + at("no/x.html"), 2, "no directory", ""},
 		{"run " + gemm + "--window-cu 5.5 --html " + at("x.html"), 2, "XCDs 0 to 0", ""},
