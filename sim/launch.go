@@ -58,6 +58,9 @@ type LaunchExpect struct {
 	Tolerance *float64           `yaml:"tolerance"` // of max |value - ref| / max(|ref|, rms(ref)); by element type unless given, and 0 is exact
 }
 
+// maxLDSBytes bounds what a launch asks for in LDS, on any machine.
+const maxLDSBytes = 1 << 20
+
 // maxLaunchBytes bounds a launch file.
 const maxLaunchBytes = 1 << 20
 
@@ -123,8 +126,11 @@ func (l *LaunchFile) check() error {
 			return err
 		}
 	}
-	if l.DynamicLDS < 0 || l.DynamicLDS > 1<<20 {
-		return fmt.Errorf("dynamic_lds is %d bytes", l.DynamicLDS)
+	if l.DynamicLDS < 0 || l.DynamicLDS > maxLDSBytes {
+		return fmt.Errorf("dynamic_lds is %d bytes; it must be from 0 to %d", l.DynamicLDS, maxLDSBytes)
+	}
+	if !(l.FLOPs >= 0 && l.FLOPs <= math.MaxFloat64) {
+		return fmt.Errorf("flops is %g; it must be a number from 0", l.FLOPs)
 	}
 	seen := map[string]bool{}
 	for i := range l.Args {
@@ -318,8 +324,12 @@ func fits(a *LaunchArg, m *codeobj.Arg) error {
 		size = len(b)
 	}
 	switch {
-	case m.ValueKind == "dynamic_shared_pointer":
-		return errors.New("the kernel takes a pointer into LDS, which a launch file cannot give")
+	case m.InLDS() && !a.buffer():
+		return errors.New("the kernel takes a buffer in LDS: give its type and shape")
+	case m.InLDS() && (a.Fill != "" || a.File != ""):
+		return errors.New("the kernel takes a buffer in LDS, which starts as the kernel fills it: leave fill and file out")
+	case m.InLDS():
+		return nil
 	case a.buffer() && m.Size != 8:
 		return fmt.Errorf("a buffer is given, but the kernel takes %d bytes by value", m.Size)
 	case size != m.Size:
@@ -368,7 +378,14 @@ func (l *LaunchFile) prepare() (*prepared, error) {
 		return nil, err
 	}
 	values := make([][]byte, len(p.args))
+	explicit := m.Explicit()
 	for i, a := range p.args {
+		if explicit[i].InLDS() {
+			if values[i], err = a.inLDS(k, &explicit[i]); err != nil {
+				return nil, usagef("%s: %s: %w", l.path, a.place(i), err)
+			}
+			continue
+		}
 		if !a.buffer() {
 			if values[i], err = a.bytes(); err != nil {
 				return nil, usagef("%s: %s: %w", l.path, a.place(i), err)
@@ -391,6 +408,26 @@ func (l *LaunchFile) prepare() (*prepared, error) {
 		mem.Write(p.launch.DispatchPacket, codeobj.Packet(m, g, 0))
 	}
 	return p, nil
+}
+
+// ldsAlign is where a buffer in LDS may begin: where the widest access can.
+const ldsAlign = 16
+
+// inLDS puts a buffer behind what the workgroup has in LDS already and gives its
+// offset there.
+func (a *LaunchArg) inLDS(k *isa.Kernel, m *codeobj.Arg) ([]byte, error) {
+	n, err := a.elements()
+	if err != nil {
+		return nil, err
+	}
+	at := (k.LDSBytes + ldsAlign - 1) / ldsAlign * ldsAlign
+	if n *= elementBytes[a.Type]; n > maxLDSBytes-at || m.Size < 4 {
+		return nil, fmt.Errorf("%d bytes of LDS behind %d others, for a pointer of %d bytes", n, at, m.Size)
+	}
+	k.LDSBytes = at + n
+	b := make([]byte, m.Size)
+	binary.LittleEndian.PutUint32(b, uint32(at))
+	return b, nil
 }
 
 // label is the name of an argument, or its number.

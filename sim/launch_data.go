@@ -292,8 +292,8 @@ func (a *LaunchArg) shape() []int {
 // find gives a buffer by the name of its argument.
 func (p *prepared) find(name string) (*LaunchArg, isa.Region, error) {
 	for i, a := range p.args {
-		if a.label(i) == name && a.buffer() {
-			return a, p.bases[name], nil
+		if r, ok := p.bases[name]; ok && a.label(i) == name {
+			return a, r, nil
 		}
 	}
 	return nil, isa.Region{}, fmt.Errorf("there is no buffer argument named %s", name)

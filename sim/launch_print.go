@@ -103,6 +103,9 @@ func templateArg(i int, a *codeobj.Arg) string {
 	if a.Access != "" {
 		what += ", " + strings.ReplaceAll(a.Access, "_", " ")
 	}
+	if a.InLDS() {
+		return fmt.Sprintf("  - {name: %s, type: %s, shape: [1024]} # in LDS, on top of dynamic_lds; %s\n", quote(name), pointee(a.TypeName), what)
+	}
 	if a.Pointer() {
 		fill := quote("normal(0, 1)")
 		if a.Access == "write_only" {

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/whisker-sim/whisker/isa"
 	"github.com/whisker-sim/whisker/isa/asm"
 	"github.com/whisker-sim/whisker/isa/codeobj"
+	"github.com/whisker-sim/whisker/isa/emu"
 	"github.com/whisker-sim/whisker/workloads"
 )
 
@@ -117,6 +119,87 @@ func TestLaunchKindOfNumber(t *testing.T) {
 		err := fits(&LaunchArg{Type: c.typ, Value: &value}, &codeobj.Arg{Size: 4, ValueKind: "by_value", TypeName: c.name})
 		if (err == nil) != c.want {
 			t.Errorf("%s for %q: %v", c.typ, c.name, err)
+		}
+	}
+}
+
+// Buffers in LDS that the host sizes lie behind the kernel's own LDS and each
+// other, and the kernel is told where; the printed template gives them.
+func TestLaunchBuffersInLDS(t *testing.T) {
+	const source = `.amdgcn_target "amdgcn-amd-amdhsa--gfx950"
+.text
+k:
+  s_load_dwordx4 s[4:7], s[0:1], 0x0 // output, the two offsets
+  v_lshlrev_b32_e32 v1, 2, v0
+  s_waitcnt lgkmcnt(0)
+  v_add_u32_e32 v2, s7, v1
+  ds_write_b32 v2, v0
+  s_waitcnt lgkmcnt(0)
+  ds_read_b32 v3, v2
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v1, v3, s[4:5]
+  s_endpgm
+.amdhsa_kernel k
+  .amdhsa_next_free_vgpr 8
+  .amdhsa_next_free_sgpr 16
+  .amdhsa_accum_offset 8
+  .amdhsa_group_segment_fixed_size 100
+  .amdhsa_user_sgpr_kernarg_segment_ptr 1
+  .amdhsa_kernarg_size 16
+.end_amdhsa_kernel
+.amdgpu_metadata
+amdhsa.kernels:
+  - .name: k
+    .kernarg_segment_size: 16
+    .args:
+      - {.name: out, .offset: 0, .size: 8, .value_kind: global_buffer, .type_name: 'int*'}
+      - {.name: a, .offset: 8, .size: 4, .value_kind: dynamic_shared_pointer, .type_name: 'short*'}
+      - {.name: b, .offset: 12, .size: 4, .value_kind: dynamic_shared_pointer, .type_name: 'int*'}
+.end_amdgpu_metadata
+`
+	units, err := asm.Assemble("k.s", source, asm.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := printed(t, units...)
+	read := func(text string) (*prepared, error) {
+		file := filepath.Join(t.TempDir(), "l.yaml")
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		l, err := ReadLaunch(file)
+		if err != nil {
+			return nil, err
+		}
+		return l.prepare()
+	}
+	p, err := read(strings.Replace(text, `"a", type: i16, shape: [1024]`, `"a", type: i16, shape: [5]`, 1))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if got := fmt.Sprintf("%x", p.launch.Kernarg[8:]); got != "7000000080000000" || p.launch.Kernel.LDSBytes != 128+4096 {
+		t.Errorf("offsets %s, %d bytes of LDS; want 112, 128 and 4224", got, p.launch.Kernel.LDSBytes)
+	}
+	if _, err := emu.Run(p.launch, emu.Options{Check: true}); err != nil {
+		t.Fatal(err)
+	}
+	out := make([]byte, 256)
+	p.launch.Memory.Read(p.bases["out"].Base, out)
+	for i := range 64 {
+		if out[4*i] != byte(i) {
+			t.Fatalf("lane %d wrote %d", i, out[4*i])
+		}
+	}
+	if _, _, err := p.find("b"); err == nil || !strings.Contains(err.Error(), "no buffer argument named b") {
+		t.Errorf("what lies in LDS has no values in memory to compare: %v", err)
+	}
+	for change, want := range map[string]string{
+		`"b", type: i32, value: 0`:                  "argument 2 (b): the kernel takes a buffer in LDS: give its type and shape",
+		`"b", type: i32, shape: [1024], fill: iota`: "leave fill and file out",
+		`"b", type: i32, shape: [1000000]`:          "argument 2 (b): 4000000 bytes of LDS behind",
+	} {
+		if _, err := read(strings.Replace(text, `"b", type: i32, shape: [1024]`, change, 1)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", change, err, want)
 		}
 	}
 }

@@ -49,6 +49,10 @@ func (a *Arg) Hidden() bool { return strings.HasPrefix(a.ValueKind, "hidden_") }
 // Pointer reports whether the argument is the address of a buffer.
 func (a *Arg) Pointer() bool { return a.ValueKind == "global_buffer" }
 
+// InLDS reports whether the argument is the offset of a buffer in LDS, which the
+// host sizes.
+func (a *Arg) InLDS() bool { return a.ValueKind == "dynamic_shared_pointer" }
+
 // Explicit lists the arguments that the caller gives, in order.
 func (m *Meta) Explicit() []Arg {
 	var out []Arg
