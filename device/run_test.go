@@ -125,7 +125,7 @@ func TestRunFlow(t *testing.T) {
 		{"the profiler fails", "FAKE_PROFILER", "fail", 0, []string{"step counters-sq-compute failed with exit code 7: rocprofv3: counters cannot be collected", "step counters-tcc failed"}, true},
 		{"a counter is missing", "FAKE_PROFILER", "missing", 0, []string{"step counters-sq-compute did not give SQ_WAVES of rotary_128_gfx950"}, true},
 		{"half a CSV", "FAKE_PROFILER", "half", 0, []string{"counters-sq-compute/sq-compute_counter_collection.csv:14: the file ends in the middle of this row"}, true},
-		{"the profiler hangs", "FAKE_PROFILER", "slow", time.Second, []string{"step counters-sq-compute ran into its time limit"}, true},
+		{"the profiler hangs", "FAKE_PROFILER", "slow", 4 * time.Second, []string{"step counters-sq-compute ran into its time limit"}, true},
 		{"an empty thread trace", "FAKE_PROFILER", "null", 0, []string{"there is no code list, or it is null"}, true},
 		{"the program does not build", "FAKE_CXX", "fail", 0, []string{"the host program does not build", "host.cpp:1: error: fake"}, false},
 	} {
