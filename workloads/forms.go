@@ -37,6 +37,7 @@ func gemmOptions() []Option {
 		{"consumers", "8", "8, 12", "waves that compute (producer-consumer)"},
 		{"stages", "2", "2, 3", "LDS buffers (producer-consumer)"},
 		{"handshake", BarrierHandshake, BarrierHandshake + ", " + AtomicHandshake, "how producers and consumers meet"},
+		{"descriptors", descriptorSGPR, descriptorSGPR + ", " + descriptorVGPR, "where the producers' loads find their buffer descriptor (producer-consumer): vgpr is as clang compiles the branch that divides the roles, a loop of v_readfirstlane around every load"},
 		{"features", "none", strings.Join(isa.FeatureNames(), ", ") + "; several with commas", "what-ifs that the producer-consumer schedule uses, on a machine that has them (features.NAME); with dynamic_registers or mfma_lds_operands and 8 consumers also a 256x256 tile"},
 		{"window", "by size", "0 = row by row", "rows of tiles walked together (W)"},
 		{"chunk", "by size", "0 = as dispatched", "consecutive tiles per XCD (C)"},
@@ -57,8 +58,10 @@ var gemmFormTable = []struct {
 	{isa.GFX950, "4 waves, memory operations interleaved with matrix instructions", Spec{Schedule: Interleave4}},
 	{isa.GFX950, "4 waves load for 8 that compute", Spec{Schedule: ProducerConsumer, Consumers: 8, Stages: 2}},
 	{isa.GFX950, "4 waves load for 8 that compute", Spec{Schedule: ProducerConsumer, Consumers: 8, Stages: 3}},
+	{isa.GFX950, "the same, descriptors of the loads in VGPRs as clang leaves them", Spec{Schedule: ProducerConsumer, Consumers: 8, Stages: 3, Descriptors: descriptorVGPR}},
 	{isa.GFX950, "4 waves load for 12 that compute", Spec{Schedule: ProducerConsumer, Consumers: 12}},
 	{isa.GFX950, "4 waves load for 12 that compute, at their own pace", Spec{Schedule: ProducerConsumer, Consumers: 12, Handshake: AtomicHandshake}},
+	{isa.GFX950, "the same, descriptors of the loads in VGPRs as clang leaves them", Spec{Schedule: ProducerConsumer, Consumers: 12, Handshake: AtomicHandshake, Descriptors: descriptorVGPR}},
 	{isa.GFX950, "4 waves load for 8 that compute, at their own pace", Spec{Schedule: ProducerConsumer, Consumers: 8, Stages: 3, Handshake: AtomicHandshake}},
 }
 
@@ -114,6 +117,9 @@ func (s *Spec) formSettings() []Setting {
 			out = append(out, Setting{"handshake", s.Handshake})
 		}
 	}
+	if s.Descriptors != "" {
+		out = append(out, Setting{"descriptors", s.Descriptors})
+	}
 	if s.Features != 0 {
 		out = append(out, Setting{"features", featureNames(s.Features)})
 	}
@@ -134,6 +140,9 @@ func (p *plan) formName() string {
 		name = fmt.Sprintf("%s_%s_%dp%dc_%dstage", p.DType, p.Schedule, p.Producers, p.Consumers, p.Stages)
 		if p.Handshake != BarrierHandshake && p.Features == 0 {
 			name += "_" + p.Handshake
+		}
+		if p.Descriptors == descriptorVGPR {
+			name += "_vgpr_descriptors"
 		}
 		if p.Features != 0 {
 			name += "_" + strings.ReplaceAll(featureNames(p.Features), ",", "_")

@@ -222,7 +222,7 @@ var verifyLimit = map[string]float64{"bf16": 1e-2, "fp16": 2e-3}
 // buildGEMM is the GEMM's Definition.Build.
 func buildGEMM(r Request) (*Job, error) {
 	s := Spec{DType: r.Options["dtype"], Variant: r.Options["variant"], Tile: r.Options["tile"], Schedule: r.Options["schedule"], MFMA: r.Options["mfma"], Order: r.Options["order"],
-		Handshake: r.Options["handshake"], XCDs: r.XCDs, Seed: r.Seed, Break: r.Options["break"]}
+		Handshake: r.Options["handshake"], Descriptors: r.Options["descriptors"], XCDs: r.XCDs, Seed: r.Seed, Break: r.Options["break"]}
 	for _, f := range []struct {
 		name string
 		to   *int

@@ -23,7 +23,9 @@ type specialist struct {
 	lds   Val // SGPR: quad*1024
 	soff  Val // SGPR: byte offset of the next K tile to load
 	voff  []Val
-	row   Val // SGPR: a consumer's block of A
+	fall  *waterfall // where the descriptors are in VGPRs
+	desc  [2]Val     // VGPR, 4 each: those of A and B
+	row   Val        // SGPR: a consumer's block of A
 	addrA [3]ldsPlace
 	addrB [3]ldsPlace
 	a     RegTile
@@ -110,6 +112,12 @@ func (p *specialist) fillOffsets() {
 	if p.has(isa.TileCopy) {
 		return
 	}
+	if p.Descriptors == descriptorVGPR {
+		if p.fall == nil {
+			p.fall = p.newWaterfall()
+		}
+		p.desc = [2]Val{p.toVGPRs(p.srdA), p.toVGPRs(p.srdB)}
+	}
 	ln := p.ln
 	ln.wave = p.quad
 	p.voff = []Val{p.VGPR(1)}
@@ -130,11 +138,15 @@ func (p *specialist) fillStage(s int) {
 	halves := p.tm / 32
 	for i := range halves + 8 {
 		p.SAdd(m0, p.lds, Imm(s*p.stage+i*pcTileBytes))
-		if i < halves {
-			p.BufferLoadLDS(p.voff[i], p.srdA, p.soff)
-		} else {
-			p.BufferLoadLDS(p.voff[i-halves], p.srdB, p.soff)
+		voff, srd, of := p.voff[i%halves], p.srdA, 0
+		if i >= halves {
+			voff, srd, of = p.voff[i-halves], p.srdB, 1
 		}
+		if p.fall == nil {
+			p.BufferLoadLDS(voff, srd, p.soff)
+			continue
+		}
+		p.Waterfall(p.fall, p.desc[of], func() { p.BufferLoadLDS(voff, p.fall.srd, p.soff) })
 	}
 	p.SAdd(p.soff, p.soff, Imm(kBytes))
 }

@@ -27,7 +27,7 @@ func (p *plan) chooseRoles() error {
 		for _, o := range []struct {
 			name string
 			set  bool
-		}{{"producers", p.Producers != 0}, {"consumers", p.Consumers != 0}, {"stages", p.Stages != 0}, {"handshake", p.Handshake != ""}} {
+		}{{"producers", p.Producers != 0}, {"consumers", p.Consumers != 0}, {"stages", p.Stages != 0}, {"handshake", p.Handshake != ""}, {"descriptors", p.Descriptors != ""}} {
 			if o.set {
 				return fmt.Errorf("gemm: --%s is an option of schedule %s; schedule %s has none", o.name, ProducerConsumer, p.Schedule)
 			}
@@ -58,6 +58,17 @@ func (p *plan) chooseRoles() error {
 	}
 	if err := p.chooseFeatures(); err != nil {
 		return err
+	}
+	switch p.Descriptors {
+	case "":
+		p.Descriptors = descriptorSGPR
+	case descriptorSGPR:
+	case descriptorVGPR:
+		if p.has(isa.TileCopy) {
+			return fmt.Errorf("gemm: --descriptors %s is of loads, and the feature tile_copy has none", p.Descriptors)
+		}
+	default:
+		return fmt.Errorf("gemm: unknown descriptors %q; %s and %s exist", p.Descriptors, descriptorSGPR, descriptorVGPR)
 	}
 	switch p.Handshake {
 	case MBarrierHandshake:

@@ -30,6 +30,9 @@ type Spec struct {
 	Consumers int    // waves that compute, 8 or 12
 	Stages    int    // LDS buffers, 2 or 3
 	Handshake string // "barrier" or "lds-atomic"; "mbarrier" with that feature
+	// Descriptors is where the loads of a tile find their buffer descriptor: "sgpr",
+	// or "vgpr" as clang compiles them, in a loop of v_readfirstlane each.
+	Descriptors string
 
 	Features isa.Features // what-ifs that the producer-consumer schedule uses
 	LDSRoom  int          // LDS of the CU where it is more than the CPU's own

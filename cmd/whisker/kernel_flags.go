@@ -24,11 +24,12 @@ type kernelFlags struct {
 	Window   *int    `short:"W" kernel:"window" group:"Kernel" placeholder:"W" help:"Rows of tiles in a window of the block remap; 0: no windows."`
 	Chunk    *int    `short:"C" kernel:"chunk" group:"Kernel" placeholder:"C" help:"Consecutive blocks that an XCD gets in the block remap; 0: no chunks."`
 
-	Producers *int    `kernel:"producers" group:"Kernel" placeholder:"N" help:"gemm producer-consumer: waves that load (4)."`
-	Consumers *int    `kernel:"consumers" group:"Kernel" placeholder:"N" help:"gemm producer-consumer: waves that compute, 8 or 12."`
-	Stages    *int    `kernel:"stages" group:"Kernel" placeholder:"N" help:"gemm producer-consumer: LDS buffers, 2 or 3."`
-	Handshake *string `kernel:"handshake" group:"Kernel" placeholder:"NAME" help:"gemm producer-consumer: barrier or lds-atomic."`
-	Features  *string `kernel:"features" group:"Kernel" placeholder:"A,B" help:"gemm producer-consumer: what-ifs to use on a machine that has them: dynamic_registers, mfma_lds_operands, tile_copy, mbarrier, or all."`
+	Producers   *int    `kernel:"producers" group:"Kernel" placeholder:"N" help:"gemm producer-consumer: waves that load (4)."`
+	Consumers   *int    `kernel:"consumers" group:"Kernel" placeholder:"N" help:"gemm producer-consumer: waves that compute, 8 or 12."`
+	Stages      *int    `kernel:"stages" group:"Kernel" placeholder:"N" help:"gemm producer-consumer: LDS buffers, 2 or 3."`
+	Handshake   *string `kernel:"handshake" group:"Kernel" placeholder:"NAME" help:"gemm producer-consumer: barrier or lds-atomic."`
+	Descriptors *string `kernel:"descriptors" group:"Kernel" placeholder:"NAME" help:"gemm producer-consumer: where loads find their buffer descriptor, sgpr or vgpr (as clang compiles it)."`
+	Features    *string `kernel:"features" group:"Kernel" placeholder:"A,B" help:"gemm producer-consumer: what-ifs to use on a machine that has them: dynamic_registers, mfma_lds_operands, tile_copy, mbarrier, or all."`
 
 	Break *string `kernel:"break" group:"Kernel" placeholder:"WHAT" help:"gemm: a kernel that is wrong or slow on purpose: wait:N, swizzle or stagger."`
 
