@@ -231,6 +231,9 @@ func parseDPPCtrl(m string) (uint16, bool) {
 		return 0, false
 	}
 	v, err := strconv.ParseUint(value, 0, 4)
+	if v == 0 && key != "row_newbcast" {
+		return 0, false // a shift by nothing has no code
+	}
 	return base + uint16(v), err == nil
 }
 
