@@ -221,3 +221,31 @@ again:
 		}
 	}
 }
+
+// Workgroups that wait for all others end although a pilot has some of them only,
+// which poll without end.
+func TestGridBarrier(t *testing.T) {
+	launch := object(t, `  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_mov_b32_e32 v1, 0
+  v_mov_b32_e32 v2, 1
+  s_mov_b64 exec, 1
+  s_waitcnt lgkmcnt(0)
+  global_atomic_add v1, v2, s[4:5]
+again:
+  global_atomic_add v3, v1, v1, s[4:5] sc0
+  s_waitcnt vmcnt(0)
+  v_readfirstlane_b32 s6, v3
+  s_cmp_lt_u32 s6, 16
+  s_cbranch_scc1 again
+  s_endpgm
+`)
+	const text = "code_object: k.co\ngrid: [16]\nworkgroup: [64]\nargs: [{type: u32, shape: [64], fill: zeros}]\n"
+	if err := os.WriteFile(launch, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var stderr bytes.Buffer
+	code := run([]string{"run", "--launch", launch, "--mode", "full", "--set", "chip.cus_per_xcd=2", "--set", "chip.shader_engines=1"}, io.Discard, &stderr)
+	if code != exitDone {
+		t.Errorf("exit code %d: %s", code, &stderr)
+	}
+}
