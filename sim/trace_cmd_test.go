@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/whisker-sim/whisker/isa/asm"
 	"github.com/whisker-sim/whisker/isa/codeobj"
 	"github.com/whisker-sim/whisker/trace"
+	"github.com/whisker-sim/whisker/workloads"
 )
 
 // tinyTrace records a GEMM of four workgroups on four CUs.
@@ -344,6 +346,42 @@ func TestSpins(t *testing.T) {
 	}
 	if _, err := Replay(ReplayOptions{File: path, CodeObject: object, Threads: 1}); err == nil || !strings.Contains(err.Error(), "they differ first at pc 0x") {
 		t.Errorf("another code object: %v", err)
+	}
+}
+
+// TestEveryLaunchIsCompared: a code object that lacks a later kernel of the trace is
+// not what it was recorded from, unless only the others are asked for.
+func TestEveryLaunchIsCompared(t *testing.T) {
+	options := map[string]string{"batch": "1", "heads": "1", "seq": "256"}
+	dir := t.TempDir()
+	path, object := filepath.Join(dir, "b.trace"), filepath.Join(dir, "b.co")
+	if _, err := Run(RunOptions{Kernel: "attention-backward", Arch: "mi355x", Set: oneDie, Options: options, Mode: "timing", Threads: 1, Seed: 1, Trace: path}); err != nil {
+		t.Fatal(err)
+	}
+	job, err := workloads.Build("attention-backward", workloads.Request{CPU: isa.GFX950, XCDs: 1, Seed: 1, LDSBytes: 160 << 10, Registers: 512, Options: options})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var units []codeobj.Unit
+	for _, b := range job.Kernels {
+		units = append(units, codeobj.Unit{Kernel: b.Launch.Kernel})
+	}
+	first, last := units[0].Kernel.Name, units[len(units)-1].Kernel.Name
+	for _, c := range []struct {
+		units        []codeobj.Unit
+		kernel, want string
+	}{{units, "", ""}, {units, last, ""}, {units[:1], first, ""}, {units[:1], "", "it has " + first}, {units[:1], last, "it has " + first}} {
+		data, err := codeobj.Write(c.units...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(object, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		err = TraceCheck(io.Discard, path, object, c.kernel, false, "table")
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%d of %d kernels, compared %q: %v, want %q", len(c.units), len(units), c.kernel, err, c.want)
+		}
 	}
 }
 

@@ -138,8 +138,8 @@ func kernelOf(l *trace.Launch, p trace.Program) (*isa.Kernel, error) {
 	return k, nil
 }
 
-// matches compares the launches of a kernel, or all of them, with the kernels of
-// the same names of a code object; an empty path matches anything.
+// matches compares the launches of a kernel, or all of them where it is empty, with
+// the kernels of the same names of a code object; an empty path matches anything.
 func (t *openedTrace) matches(object, kernel string) error {
 	if object == "" && kernel != "" {
 		return usagef("--kernel %s names a kernel of a code object: give --code-object too", kernel)
@@ -150,9 +150,6 @@ func (t *openedTrace) matches(object, kernel string) error {
 	f, err := openObject(object)
 	if err != nil {
 		return err
-	}
-	if kernel == "" {
-		kernel = t.Launch(0).Kernel
 	}
 	var names []string
 	compared := false

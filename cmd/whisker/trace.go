@@ -101,8 +101,8 @@ func (c *traceDumpCmd) Run(w io.Writer) error {
 type traceCheckCmd struct {
 	File           string `arg:"" help:"Trace."`
 	AllowTruncated bool   `help:"Take a truncated trace up to its last whole chunk."`
-	CodeObject     string `placeholder:"FILE" help:"Compare the trace's program with this code object."`
-	KernelName     string `name:"kernel" placeholder:"NAME" help:"Kernel of --code-object; the trace's own unless given."`
+	CodeObject     string `placeholder:"FILE" help:"Compare the trace's programs with this code object."`
+	KernelName     string `name:"kernel" placeholder:"NAME" help:"Compare only the launches of this kernel."`
 	Format         string `default:"table" help:"table, json or csv."`
 }
 
@@ -151,7 +151,7 @@ type traceReplayCmd struct {
 	traceMachineFlags
 	AllowTruncated   bool     `group:"Run" help:"Replay a truncated trace up to its last whole chunk."`
 	CodeObject       string   `group:"Run" placeholder:"FILE" help:"Refuse a trace that was not recorded from this code object."`
-	KernelName       string   `name:"kernel" group:"Run" placeholder:"NAME" help:"Kernel of --code-object; the trace's own unless given."`
+	KernelName       string   `name:"kernel" group:"Run" placeholder:"NAME" help:"Compare only the launches of this kernel."`
 	Threads          int      `default:"${cpus}" group:"Run" help:"Threads that simulate; the result is the same on any number."`
 	LaunchOverheadUS *float64 `name:"launch-overhead-us" group:"Run" placeholder:"US" help:"Launch overhead in us; the machine's own unless given."`
 	PerInstruction   bool     `group:"Run" help:"Report issue and stalls of every instruction address."`
