@@ -105,6 +105,7 @@ type Program struct {
 	LDS      int // LDS bytes of a workgroup after the granule
 	Occ      Occupancy
 	Full     bool // execute everything
+	Shares   bool // executes atomics on memory, whose order among all waves counts
 	Slice    isa.Slice
 	features isa.Features
 	bars     []uint32 // LDS addresses of barrier objects
@@ -177,6 +178,7 @@ func NewProgram(s *Spec, l *isa.Launch, o ProgramOptions) (*Program, error) {
 			return nil, fmt.Errorf("kernel %s, pc %#x: %w", k.Name, in.PC, err)
 		}
 		u.exec = o.Source == nil && (o.Full || p.Slice.Exec[i])
+		p.Shares = p.Shares || u.exec && c.Atomic && c.Unit != isa.UnitLDS
 		u.line = int32(in.PC / line)
 		u.decided = int16(p.decisions.Index(i))
 		u.setsExec = writesExec(in) || strings.HasPrefix(in.Op.String(), "v_cmpx")

@@ -65,6 +65,9 @@ type Kernel struct {
 	// Alive, when not nil, returns a number that grows while waves get anywhere.
 	// A launch in which it has not grown for LivelockCycles is given up.
 	Alive func() uint64
+	// Ordered runs the dies of a window one after the other on any number of
+	// threads: the values of the launch depend on the order.
+	Ordered bool
 	// Waiting, when not nil, says at what the waves of a launch that is given up
 	// wait.
 	Waiting func() string

@@ -241,7 +241,7 @@ func (g *GPU) Run(ctx context.Context) (*GPUResult, error) {
 	if g.prog.LoopEnd > g.prog.LoopStart {
 		watch = g.watchDrift
 	}
-	timing, err := g.chip.Run(ctx, Kernel{Workgroups: g.wgs, Present: g.present, Waves: g.prog.Kernel.Waves(), Progress: g.report(), Alive: g.alive, Waiting: g.waiting, Watch: watch,
+	timing, err := g.chip.Run(ctx, Kernel{Workgroups: g.wgs, Present: g.present, Waves: g.prog.Kernel.Waves(), Progress: g.report(), Alive: g.alive, Waiting: g.waiting, Watch: watch, Ordered: g.prog.Shares,
 		StopAt: g.stopAt, StopAfter: g.stopAfter, MarkEvery: g.markEvery})
 	for _, c := range g.cus {
 		if c.Err() != nil {

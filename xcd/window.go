@@ -15,7 +15,11 @@ import (
 // runWindows runs all dies, window by window, until the kernel has completed. A
 // window begins at the earliest event of any die, so idle time costs nothing.
 func (c *Chip) runWindows(ctx context.Context, k Kernel) error {
-	p := newPool(c.engines, c.threads)
+	threads := c.threads
+	if k.Ordered {
+		threads = 1
+	}
+	p := newPool(c.engines, threads)
 	defer p.close()
 	told, windows := -1, 0
 	alive, aliveAt := uint64(0), c.now
@@ -88,7 +92,8 @@ const progressWindows = 64
 const livelockWindows = 1024
 
 // pool runs the dies of a window on several threads. Dies share nothing within
-// a window, so which thread takes which die has no effect.
+// a window but the bytes of memory (see Kernel.Ordered), so which thread takes
+// which die has no effect.
 type pool struct {
 	engines []*Engine
 	errs    []error
