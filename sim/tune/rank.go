@@ -2,6 +2,7 @@ package tune
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 
@@ -15,8 +16,8 @@ const promising = 1.5
 
 // rank estimates every form with its own order, and all orders of the forms
 // that are promising; the best comes first.
-func (o *Options) rank(forms []*form, m *configs.Machine, mhz float64) ([]*Candidate, error) {
-	r := &replays{machine: m, threads: max(o.Threads, o.Jobs), known: map[shape]map[Order]*traffic{}}
+func (o *Options) rank(ctx context.Context, forms []*form, m *configs.Machine, mhz float64) ([]*Candidate, error) {
+	r := &replays{ctx: ctx, machine: m, threads: max(o.Threads, o.Jobs), known: map[shape]map[Order]*traffic{}}
 	var all []*Candidate
 	add := func(f *form, orders []Order, own bool) error {
 		known, err := r.of(f.shape(), orders)

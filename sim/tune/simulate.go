@@ -39,7 +39,7 @@ func (s *search) run() error {
 		return err
 	}
 	best := slices.MinFunc(s.chosen, compare)
-	if best.Simulated == nil || best.Simulated.Error != "" {
+	if best.Simulated.Error != "" {
 		return nil
 	}
 	orders := s.orders(best.form)
@@ -128,7 +128,9 @@ func (s *search) candidate(c *Candidate, mhz float64) {
 	r := s.kept.find(key)
 	s.mu.Lock()
 	if r == nil && (s.ended || s.over()) {
-		s.skipped = append(s.skipped, c)
+		if !s.ended { // what an interrupt leaves out is not the budget's
+			s.skipped = append(s.skipped, c)
+		}
 		s.mu.Unlock()
 		return
 	}
@@ -189,7 +191,7 @@ func (s *search) collect(r *Result) {
 		r.Best = &r.Candidates[0]
 	}
 	r.Notes = s.o.notes(r)
-	if n := len(s.skipped); n > 0 && !s.ended {
+	if n := len(s.skipped); n > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("%d candidates were left out, which the budget of %v has no time for", n, s.o.Budget))
 	}
 }

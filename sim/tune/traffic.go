@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"context"
 	"sync"
 
 	"github.com/whisker-sim/whisker/configs"
@@ -30,6 +31,7 @@ func (f *form) shape() shape { return shape{f.grid, f.tileM, f.tileN, f.kSteps, 
 
 // replays keeps the traffic of every shape and order that was asked for.
 type replays struct {
+	ctx     context.Context // when it ends, no further replay begins
 	machine *configs.Machine
 	threads int
 	known   map[shape]map[Order]*traffic
@@ -60,11 +62,17 @@ func (r *replays) of(s shape, orders []Order) (map[Order]*traffic, error) {
 		})
 	}
 	for i, o := range todo {
+		if r.ctx.Err() != nil { // estimates of a large grid take long enough to be interrupted
+			break
+		}
 		r.tell(i, len(todo))
 		next <- o
 	}
 	close(next)
 	workers.Wait()
+	if err := r.ctx.Err(); err != nil {
+		return nil, err
+	}
 	for _, o := range todo {
 		if err := all[o].err; err != nil {
 			return nil, &sim.UsageError{Err: err}

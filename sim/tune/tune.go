@@ -2,6 +2,7 @@ package tune
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -85,7 +86,7 @@ type Result struct {
 	Simulated    int         `json:"simulated"`
 	Best         *Candidate  `json:"best"`
 	Candidates   []Candidate `json:"candidates"`    // the simulated ones, fastest first
-	NotSimulated []Candidate `json:"not_simulated"` // those that an interrupt or the budget left out
+	NotSimulated []Candidate `json:"not_simulated"` // those that the budget left out
 	Notes        []string    `json:"notes"`
 }
 
@@ -107,7 +108,10 @@ func Tune(ctx context.Context, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := o.rank(forms, m, sustained(m, o.DType))
+	all, err := o.rank(ctx, forms, m, sustained(m, o.DType))
+	if ctx.Err() != nil {
+		return nil, errors.New("tune: interrupted before any candidate was simulated")
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -217,3 +217,14 @@ func TestFront(t *testing.T) {
 		}
 	}
 }
+
+// A search that is ended while it estimates says so, and runs nothing.
+func TestTuneInterruptedEarly(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	o := options()
+	o.Progress = func(string, int64, int64) { cancel() }
+	o.Ran = func(c *Candidate, _ time.Duration, _, _ int) { t.Errorf("%s has run", c.Schedule) }
+	if r, err := Tune(ctx, o); r != nil || err == nil || !strings.Contains(err.Error(), "interrupted before any candidate") {
+		t.Errorf("%v, %+v", err, r)
+	}
+}
