@@ -43,7 +43,7 @@ func (o *Outputs) check(others ...string) error {
 	seen := map[string]bool{}
 	for _, path := range others {
 		if st, err := os.Stat(path); path != "" && (err != nil || st.Mode().IsRegular()) {
-			seen[filepath.Clean(path)] = true
+			seen[absolute(path)] = true
 		}
 	}
 	for _, path := range append([]string{o.Record, o.HTML, o.Perfetto, o.Konata, o.Akita}, slices.Sorted(maps.Values(o.Pictures))...) {
@@ -56,15 +56,23 @@ func (o *Outputs) check(others ...string) error {
 		if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
 			continue // a device takes any number
 		}
-		if path = filepath.Clean(path); seen[path] {
+		if seen[absolute(path)] {
 			return usagef("%s is named for two outputs, of which the second would replace the first", path)
 		}
-		seen[path] = true
+		seen[absolute(path)] = true
 	}
 	if st, err := os.Stat(o.RCV); o.RCV != "" && err == nil && !st.IsDir() {
 		return usagef("%s is a file; --rcv takes a directory", o.RCV)
 	}
 	return nil
+}
+
+// absolute is a path by which two names of one file are the same, links aside.
+func absolute(path string) string {
+	if p, err := filepath.Abs(path); err == nil {
+		return p
+	}
+	return filepath.Clean(path)
 }
 
 // CheckOutputs refuses output files that could not be written, and a name that is

@@ -57,8 +57,10 @@ func (c *validateCmd) Run(w io.Writer) error {
 		if err := sim.StorePoints(c.Out, points); err != nil {
 			return err
 		}
-		if err := os.Remove(c.Out + partSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+		if kept := c.keep(); kept != "" {
+			if err := os.Remove(kept); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
 		}
 	}
 	if c.README != "" {
@@ -103,15 +105,25 @@ func (c *validateCmd) check() error {
 // partSuffix names the file of what has ended, beside --out.
 const partSuffix = ".part"
 
+// keep is the file of what has ended; "" where nothing is simulated, which leaves a
+// file of an earlier validation alone, or --out is a device.
+func (c *validateCmd) keep() string {
+	if c.From != "" || c.Out == "" {
+		return ""
+	}
+	if st, err := os.Stat(c.Out); err == nil && !st.Mode().IsRegular() {
+		return ""
+	}
+	return c.Out + partSuffix
+}
+
 func (c *validateCmd) points() ([]sim.ValidatePoint, []sim.SetTime, error) {
 	if c.From != "" {
 		points, err := sim.LoadPoints(c.From)
 		return points, nil, err
 	}
 	o := sim.ValidateOptions{Short: c.Short, Only: c.Only, Set: c.Set, Threads: c.Threads}
-	if st, err := os.Stat(c.Out); c.Out != "" && (err != nil || st.Mode().IsRegular()) {
-		o.Keep = c.Out + partSuffix
-	}
+	o.Keep = c.keep()
 	if term.IsTerminal(int(os.Stderr.Fd())) {
 		begin, ran := time.Now(), 0
 		o.Progress = func(done, total int, point string, took time.Duration) {

@@ -16,6 +16,14 @@ func TestViewCommand(t *testing.T) {
 	if err := os.WriteFile(at("empty"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
+	wd, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	relative, err := filepath.Rel(wd, at("x.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	const gemm = "gemm --arch teaching --tile 256x256 --m 256 --n 256 --k 256 "
 	for _, c := range []struct {
 		args   string
@@ -35,6 +43,7 @@ func TestViewCommand(t *testing.T) {
 		{"view " + at("r.whisker") + " -o " + at("x.html") + " --html " + at("y.html"), 2, "twice", ""},
 		{"view " + at("r.whisker") + " --perfetto " + at("x.html") + " --html " + dir + "/./x.html", 2, "two outputs", ""},
 		{"run " + gemm + "--perfetto " + at("x.html") + " --html " + at("x.html"), 2, "two outputs", ""},
+		{"run " + gemm + "--perfetto " + at("x.html") + " --html " + relative, 2, "two outputs", ""},
 		{"run " + gemm + "--trace " + at("x.html") + " --html " + at("x.html"), 2, "two outputs", ""},
 		{"run " + gemm + "--window-cu 0.0", 2, "no output is asked for", ""},
 		{"run " + gemm + "--html " + at("no/x.html"), 2, "no directory", ""},
