@@ -15,7 +15,7 @@ const (
 // once; what it costs is its instructions and their waits.
 type waterfall struct {
 	srd  Val // SGPR, 4: the first active lane's descriptor
-	hit  Val // SGPR, 2: the lanes that have it, then those that are left
+	hit  Val // SGPR, 2: the lanes that have it, then EXEC before they alone were left in it
 	lows Val // SGPR, 2: the lanes whose lower half is the same
 	was  Val // SGPR, 2: EXEC before the loop
 }
