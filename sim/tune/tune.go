@@ -92,6 +92,7 @@ type Result struct {
 
 // Tune searches. When ctx ends it gives what is known by then and an error.
 func Tune(ctx context.Context, o Options) (*Result, error) {
+	began := time.Now() // the estimates are of the budget too
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -115,7 +116,7 @@ func Tune(ctx context.Context, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &search{o: &o, ctx: ctx, kept: kept, all: all, began: time.Now()}
+	s := &search{o: &o, ctx: ctx, kept: kept, all: all, began: began}
 	err = s.run()
 	r := &Result{Machine: m.Name, Size: sizeText(o.M, o.N, o.K), DType: o.DType, Considered: len(all), Candidates: []Candidate{}, NotSimulated: []Candidate{}}
 	s.collect(r)
