@@ -256,6 +256,9 @@ func (p *prepared) functional(r *report.Run, most int64) error {
 // from fresh memory. It returns what was run last.
 func (o *LaunchOptions) timed(machine *configs.Resolved, job *workloads.Job, l *LaunchFile, p *prepared) (*report.Run, *prepared, error) {
 	m := machine.Machine()
+	if _, err := newRecorder(o.Record, m, p.launch.NumWorkgroups(), 0); err != nil {
+		return nil, nil, err // before pilots run
+	}
 	law := clockFor(machine, job.DType)
 	first := unguessed
 	if law.power {

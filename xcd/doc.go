@@ -7,5 +7,6 @@
 // latency is the lookahead: within a window of that many cycles no die can
 // affect another, so the dies of a window may run on separate threads, and the
 // messages they sent cross at the window's end in order of (time, source,
-// sequence). One thread or many, the cycles are the same.
+// sequence). One thread or many, the cycles are the same. The bytes of memory have
+// no such order: a launch whose atomics on them are executed runs on one thread.
 package xcd
