@@ -135,6 +135,12 @@ func ISAAsm(source, output, cpu string) error {
 		}
 		o = asm.Options{CPU: c, HasCPU: true}
 	}
+	if output == "" {
+		output = strings.TrimSuffix(source, filepath.Ext(source)) + ".co"
+	}
+	if err := keepInputs(output, source); err != nil {
+		return err
+	}
 	src, err := readBounded(source, maxSourceBytes)
 	if err != nil {
 		return &UsageError{err}
@@ -147,10 +153,15 @@ func ISAAsm(source, output, cpu string) error {
 	if err != nil {
 		return &UsageError{fmt.Errorf("%s: %w", source, err)}
 	}
-	if output == "" {
-		output = strings.TrimSuffix(source, filepath.Ext(source)) + ".co"
-	}
 	return writeWhole(output, data)
+}
+
+// keepInputs refuses an output that would replace an input.
+func keepInputs(path string, inputs ...string) error {
+	if err := output.Keep(path, inputs...); err != nil {
+		return &UsageError{err}
+	}
+	return nil
 }
 
 // writeWhole writes a file under its final name only when all of it is written.

@@ -112,6 +112,32 @@ func oneLine(err error) error {
 	return errors.New(text)
 }
 
+// LaunchInputs lists a launch file and the files that it names; of one that
+// cannot be read, the file alone.
+func LaunchInputs(path string) []string {
+	files := []string{path}
+	if path == "" {
+		return nil
+	}
+	l, err := ReadLaunch(path)
+	if err != nil {
+		return files
+	}
+	named := []string{l.CodeObject}
+	for _, a := range l.Args {
+		named = append(named, a.File)
+	}
+	if l.Expect != nil {
+		named = append(named, l.Expect.File)
+	}
+	for _, f := range named {
+		if f != "" {
+			files = append(files, l.resolve(f))
+		}
+	}
+	return files
+}
+
 // check refuses what no kernel could be launched with.
 func (l *LaunchFile) check() error {
 	if l.CodeObject == "" {

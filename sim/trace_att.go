@@ -50,6 +50,9 @@ func ImportATT(w io.Writer, dir string, o ATTOptions) error {
 	if err := CheckFormat(o.Format, report.Formats); err != nil {
 		return err
 	}
+	if err := keepInputs(o.Out, o.Launch, o.Machine); err != nil {
+		return err
+	}
 	f, err := att.Read(dir)
 	if err != nil {
 		return &UsageError{err}

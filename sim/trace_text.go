@@ -37,6 +37,9 @@ func ImportText(w io.Writer, path string, o ImportOptions) error {
 	if err := CheckFormat(o.Format, report.Formats); err != nil {
 		return err
 	}
+	if err := keepInputs(o.Out, path, o.Machine); err != nil {
+		return err
+	}
 	var in io.Reader = os.Stdin
 	if path != "-" {
 		f, err := os.Open(path)

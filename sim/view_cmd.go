@@ -79,6 +79,18 @@ func absolute(path string) string {
 // among the others or given twice.
 func CheckOutputs(o Outputs, others ...string) error { return o.check(others...) }
 
+// KeepInputs refuses an output file, or one of the others, that would replace an
+// input of the run.
+func KeepInputs(o Outputs, others []string, inputs ...string) error {
+	paths := append([]string{o.Record, o.HTML, o.Perfetto, o.Konata, o.Akita}, slices.Sorted(maps.Values(o.Pictures))...)
+	for _, path := range append(paths, others...) {
+		if err := keepInputs(path, inputs...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // WriteOutputs writes a recording's files and says so on notices.
 func WriteOutputs(r *timeline.Recording, o Outputs, notices io.Writer) error {
 	if o.RCV != "" {

@@ -69,6 +69,9 @@ func (c *runCmd) Run(w io.Writer) error {
 	if err := sim.CheckOutputs(c.outputs(), c.Trace); err != nil {
 		return err
 	}
+	if err := sim.KeepInputs(c.outputs(), []string{c.Trace}, append(sim.LaunchInputs(c.Launch), c.Machine)...); err != nil {
+		return err
+	}
 	stop := func() {}
 	if term.IsTerminal(int(os.Stderr.Fd())) {
 		o.Progress, stop = progress(os.Stderr)

@@ -25,6 +25,21 @@ func Check(path string) error {
 	return err
 }
 
+// Keep refuses a name under which one of a command's inputs lies: the output
+// would replace it. A device may be read and written.
+func Keep(path string, inputs ...string) error {
+	out, err := os.Stat(path)
+	if err != nil || !out.Mode().IsRegular() {
+		return nil // nothing lies there that could be lost; Check says the rest
+	}
+	for _, in := range inputs {
+		if st, err := os.Stat(in); err == nil && os.SameFile(st, out) {
+			return fmt.Errorf("%s is also read; give the output another name", path)
+		}
+	}
+	return nil
+}
+
 // target is where a name leads.
 type target struct {
 	path  string // of the file itself, links followed
