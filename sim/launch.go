@@ -84,6 +84,9 @@ func ReadLaunch(path string) (l *LaunchFile, err error) {
 	if err := yaml.UnmarshalWithOptions(b, l, yaml.Strict()); err != nil {
 		return nil, usagef("%s: %w", path, fillHint(oneLine(err), b))
 	}
+	if err := checkWhole(b); err != nil {
+		return nil, usagef("%s: %w", path, err)
+	}
 	if err := l.check(); err != nil {
 		return nil, usagef("%s: %w", path, err)
 	}

@@ -48,6 +48,12 @@ func parseFill(s string) (fill, error) {
 			v[i] = x
 		}
 	}
+	switch {
+	case name == "uniform" && v[0] > v[1]:
+		return fill{}, fmt.Errorf("fill %q: uniform takes the lower bound first", s)
+	case name == "normal" && v[1] < 0:
+		return fill{}, fmt.Errorf("fill %q: a deviation is 0 or more", s)
+	}
 	f := fill{kind: name}
 	if len(v) > 0 {
 		f.a = v[0]
