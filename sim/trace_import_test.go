@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/whisker-sim/whisker/trace"
+	"github.com/whisker-sim/whisker/xcd"
 )
 
 const sampleText = `# two waves that differ
@@ -409,4 +410,12 @@ func FuzzImportATT(f *testing.F) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// A recorded stream ends: that it stores nothing for long is no deadlock.
+func TestReplayOfLongStream(t *testing.T) {
+	tr, _ := importText(t, ".cpu gfx950\n.kernel long\nloop:\n  s_sleep 127\n  s_cbranch_scc1 loop @ taken 3999\n  s_endpgm\n")
+	if r := mustReplay(t, ReplayOptions{File: tr.path}); r.Cycles <= xcd.LivelockCycles {
+		t.Errorf("%d cycles; the watch for deadlocks looks after %d only", r.Cycles, xcd.LivelockCycles)
+	}
 }

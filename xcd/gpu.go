@@ -203,12 +203,19 @@ func (g *GPU) report() func(done, total, cycle int64) {
 	}
 }
 
-// alive grows with everything that a wave spinning on a flag does not do.
+// alive grows with everything that a wave spinning on a flag does not do, and
+// in a replay with every instruction: a recorded stream ends however long it is.
 func (g *GPU) alive() uint64 {
 	var n uint64
 	for i := range g.stats {
 		s := &g.stats[i]
 		n += s.WaveCycles + s.Barriers + s.LDSWriteBytes + s.LDSFill + s.IssuedCount[isa.UnitMFMA]
+		if g.prog.Source == nil {
+			continue
+		}
+		for _, k := range s.IssuedCount {
+			n += k
+		}
 	}
 	for _, c := range g.cus {
 		n += c.TCP().StoreSegments + c.TCP().Misses
