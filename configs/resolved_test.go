@@ -98,7 +98,7 @@ func TestValidate(t *testing.T) {
 		{"dispatch.xcd_offset=8", []string{"with 8 XCDs it must be below that"}},
 		{"chip.shader_engines=1 chip.cus_per_xcd=1", []string{"fetch.shared_by_cus is 2"}},
 		{"clock.sustained_mhz.bf16=2401", []string{"clock.sustained_mhz.bf16 is 2401 MHz, above clock.peak_mhz 2400"}},
-		{"clock.peak_mhz=2000", []string{"above clock.peak_mhz 2000"}},
+		{"clock.peak_mhz=2000", []string{"above clock.peak_mhz 2000; raise the peak or lower this one as well"}},
 		{"cu.simds=3", []string{"must be even"}},
 		{"cu.vgpr_granule=64 cu.vgprs_per_simd=500", []string{"not a multiple of cu.vgpr_granule"}},
 		{"cu.sgpr_granule=17", []string{"not a multiple of cu.sgpr_granule"}},

@@ -34,11 +34,11 @@ func checkClock(m *Machine) string {
 	peak := float64(m.Clock.PeakMHz)
 	for _, dt := range DataTypes {
 		if f := m.Clock.SustainedMHz[dt]; f > peak {
-			return fmt.Sprintf("%s.%s is %s MHz, above clock.peak_mhz %d; raise the peak as well", sustainedPath, dt, formatFloat(f), m.Clock.PeakMHz)
+			return fmt.Sprintf("%s.%s is %s MHz, above clock.peak_mhz %d; raise the peak or lower this one as well", sustainedPath, dt, formatFloat(f), m.Clock.PeakMHz)
 		}
 	}
 	if f := m.Clock.DefaultMHz; f > peak {
-		return fmt.Sprintf("clock.default_mhz is %s, above clock.peak_mhz %d; raise the peak as well", formatFloat(f), m.Clock.PeakMHz)
+		return fmt.Sprintf("clock.default_mhz is %s, above clock.peak_mhz %d; raise the peak or lower this one as well", formatFloat(f), m.Clock.PeakMHz)
 	}
 	return ""
 }
