@@ -91,21 +91,24 @@ const (
 
 // Program is a launch prepared for timing: shared by all CUs, read-only.
 type Program struct {
-	Launch   *isa.Launch
-	Kernel   *isa.Kernel
-	uops     []uop
-	memOps   int
-	ldsOps   int
-	scalars  []uint8 // first registers of the lines of scalar registers that loops use
-	Kernarg  uint64  // address of the kernel argument block
-	Code     uint64  // address of the kernel entry, for instruction fetch
-	Waves    int
-	Regs     int // vector registers of a wave after the granule
-	SRegs    int
-	LDS      int // LDS bytes of a workgroup after the granule
-	Occ      Occupancy
-	Full     bool // execute everything
-	Shares   bool // executes atomics on memory, whose order among all waves counts
+	Launch  *isa.Launch
+	Kernel  *isa.Kernel
+	uops    []uop
+	memOps  int
+	ldsOps  int
+	scalars []uint8 // first registers of the lines of scalar registers that loops use
+	Kernarg uint64  // address of the kernel argument block
+	Code    uint64  // address of the kernel entry, for instruction fetch
+	Waves   int
+	Regs    int // vector registers of a wave after the granule
+	SRegs   int
+	LDS     int // LDS bytes of a workgroup after the granule
+	Occ     Occupancy
+	Full    bool // execute everything
+	// Shares says that the order among all waves of what they do to memory counts:
+	// atomics on memory are executed, or values of it, which stores may have
+	// written, steer branches.
+	Shares   bool
 	Slice    isa.Slice
 	features isa.Features
 	bars     []uint32 // LDS addresses of barrier objects
@@ -184,6 +187,11 @@ func NewProgram(s *Spec, l *isa.Launch, o ProgramOptions) (*Program, error) {
 		u.setsExec = writesExec(in) || strings.HasPrefix(in.Op.String(), "v_cmpx")
 		p.masked = p.masked || u.setsExec
 		p.uops[i] = u
+	}
+	if o.Full && o.Source == nil { // stores are executed
+		for _, i := range p.Slice.Loads {
+			p.Shares = p.Shares || isa.Classify(k.CPU, &k.Insts[i]).Unit != isa.UnitLDS
+		}
 	}
 	p.markMoves()
 	p.markLoops()

@@ -98,6 +98,9 @@ func run(args []string, out, stderr io.Writer) (code int) {
 	if err := refuseEmpty(ctx); err != nil {
 		return fail(stderr, err)
 	}
+	if err := refuseShared(ctx, flags.CPUProfile); err != nil {
+		return fail(stderr, err)
+	}
 	if name := strings.Fields(ctx.Command())[0]; name != "sweep" && name != "step" && name != "tune" { // which end in ways of their own
 		defer removeAtSignal()()
 	}

@@ -25,8 +25,8 @@ func TestCPUProfile(t *testing.T) {
 	}
 }
 
-// A command that fails leaves no profile, and one that cannot be written is a
-// sentence.
+// A command that is used wrongly leaves no profile, and one that cannot be written
+// is a sentence.
 func TestCPUProfileRefused(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "cpu.pprof")
@@ -36,6 +36,15 @@ func TestCPUProfileRefused(t *testing.T) {
 	}
 	if left, _ := os.ReadDir(dir); len(left) != 0 {
 		t.Errorf("left behind: %v", left)
+	}
+	for _, args := range [][]string{
+		{"run", "gemm", "--arch", "teaching", "--size", "256", "--html", path, "--cpu-profile", path},
+		{"run", "gemm", "--arch", "teaching", "--size", "256", "--cpu-profile", filepath.Join(dir, "x", "..", "cpu.pprof"), "--trace", path},
+	} {
+		errs.Reset()
+		if code := run(args, &out, &errs); code != exitUsage || !strings.Contains(errs.String(), "--cpu-profile") {
+			t.Errorf("%v: exit %d: %s", args, code, &errs)
+		}
 	}
 	errs.Reset()
 	if code := run([]string{"list", "--cpu-profile", filepath.Join(dir, "no", "cpu.pprof")}, &out, &errs); code == exitDone || strings.Count(errs.String(), "\n") != 1 {
