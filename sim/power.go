@@ -32,6 +32,15 @@ func (e *energy) add(f energy) {
 	e.mhz = f.mhz
 }
 
+// stretch makes the energy of a sample that of the launch, which does its work
+// times over in so many cycles.
+func (e *energy) stretch(times float64, cycles int64) {
+	for _, part := range []*float64{&e.matrix, &e.cu, &e.valu, &e.lds, &e.l2, &e.fabric, &e.hbm} {
+		*part *= times
+	}
+	e.cycles = float64(cycles)
+}
+
 // energyOf counts a kernel's work and prices it.
 func energyOf(k *isa.Kernel, res *xcd.GPUResult, m *configs.Machine, mhz float64) energy {
 	p, st := &m.Power, &res.CU

@@ -289,7 +289,7 @@ func runTiming(o *RunOptions, r *report.Run, machine *configs.Resolved, job *wor
 	if err != nil {
 		return err
 	}
-	work.add(energyOf(b.Launch.Kernel, res, m, law.mhz))
+	spent := energyOf(b.Launch.Kernel, res, m, law.mhz)
 	if err := o.tracing.end(res.Timing.Cycles); err != nil {
 		return err
 	}
@@ -301,8 +301,9 @@ func runTiming(o *RunOptions, r *report.Run, machine *configs.Resolved, job *wor
 		spread.extrapolate(r, res, m, o.parts)
 	}
 	if sampled {
-		extrapolate(r, res, b.Launch.NumWorkgroups(), g.Capacity(), o.parts)
+		spent.stretch(extrapolate(r, res, b.Launch.NumWorkgroups(), g.Capacity(), o.parts), r.Cycles)
 	}
+	work.add(spent)
 	return rec.recording(o.Record, r, res, b)
 }
 

@@ -41,8 +41,10 @@ func (o *RunOptions) present(m *configs.Machine, b *workloads.Built) func(wg int
 // cycles are extrapolated, its counts stay those of the part that was
 // simulated.
 //
-// parts is how many machines of the simulated size the launch stands for.
-func extrapolate(r *report.Run, res *xcd.GPUResult, workgroups, round, parts int) {
+// parts is how many machines of the simulated size the launch stands for. The
+// result is how often the whole launch does the work of the sample: less than the
+// cycles grow by where the last round is not full.
+func extrapolate(r *report.Run, res *xcd.GPUResult, workgroups, round, parts int) (times float64) {
 	round *= max(parts, 1)
 	marks := res.Timing.Marks
 	last := marks[len(marks)-1]
@@ -59,4 +61,5 @@ func extrapolate(r *report.Run, res *xcd.GPUResult, workgroups, round, parts int
 	r.Occupancy.EmptySlotCycles = 0
 	r.Notes = append(r.Notes, fmt.Sprintf("sampled: %s of %s workgroups were simulated, in %d of %d rounds; cycles are extrapolated, counts are those of the sample",
 		report.Thousands(int64(res.Timing.Finished)), report.Thousands(int64(workgroups)), len(marks), len(marks)+rounds))
+	return float64(workgroups) / float64(len(marks)*round)
 }
