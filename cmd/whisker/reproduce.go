@@ -18,7 +18,7 @@ type reproduceCmd struct {
 	Machine string   `placeholder:"FILE" help:"Machine or machine file; the table's own unless given."`
 	Set     []string `sep:"none" placeholder:"KEY=VALUE" help:"Override a value of the machine; may be repeated."`
 	Threads int      `default:"${cpus}" help:"Threads that simulate; the result is the same on any number."`
-	Out     string   `default:"out" placeholder:"DIR" help:"Folder for the CSV file and the pictures; empty writes none."`
+	Out     string   `default:"out" placeholder:"DIR" help:"Folder for the CSV file, the pictures and the rows that are finished."`
 	Format  string   `default:"table" help:"table, json (a list of rows) or csv."`
 }
 

@@ -8,12 +8,12 @@ import (
 	"github.com/whisker-sim/whisker/report/output"
 )
 
-// removeAtSignal makes an interrupt and a request to end remove the files that
+// removeAtSignal makes an interrupt, a hangup and a request to end remove the files that
 // have no name yet, before the process ends as it would without this. The
 // function that it returns undoes it.
 func removeAtSignal() func() {
 	var want []os.Signal
-	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
 		if !signal.Ignored(s) { // as under nohup, or in the background of a script
 			want = append(want, s)
 		}
