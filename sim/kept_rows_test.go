@@ -43,6 +43,18 @@ func TestRowsAreKept(t *testing.T) {
 	if a, b := first.Rows[0], second.Rows[0]; *a.Simulated != *b.Simulated || a.Cycles != b.Cycles || a.Why != b.Why || *a.Paper != *b.Paper {
 		t.Errorf("first %+v, kept %+v", a, b)
 	}
+	c := &rowCache{out: o.Out, table: o.Table}
+	row := &tiny()[0]
+	key, err := rowKey(row.arch, o.Machine, o.Set, row.label, row.options, o.Quick, o.Rounds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := writeRow(c, row.label, key, ReproduceRow{Row: row.label}); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := reproduceRows(o, tiny()); err != nil || p.Rows[0].Simulated == nil {
+		t.Errorf("a kept row without a value is a result: %v", err)
+	}
 	log.Reset()
 	o.Set = []string{"lds.latency_cycles=90"}
 	if _, err := reproduceRows(o, tiny()); err != nil || strings.Contains(log.String(), "kept") {

@@ -173,7 +173,7 @@ func (row *tableRow) result(o ReproduceOptions, c *rowCache) (*ReproduceRow, err
 	if err != nil {
 		return nil, err
 	}
-	if cell := readRow[ReproduceRow](c, row.label, key); cell != nil {
+	if cell := readRow[ReproduceRow](c, row.label, key); cell != nil && cell.Simulated != nil {
 		o.say("%s: kept from an earlier run in %s", row.label, c.path(row.label))
 		return cell, nil
 	}

@@ -33,7 +33,7 @@ func (b *Builder) toVGPRs(srd Val) Val {
 	return v
 }
 
-// Waterfall emits LLVM 22's loop (clang -O3, both CPUs) around op, which uses
+// Waterfall emits the loop of LLVM 22 (clang -O3 for gfx950) around op, which uses
 // w.srd in place of the descriptor in the VGPRs desc.
 func (b *Builder) Waterfall(w *waterfall, desc Val, op func()) {
 	b.SOP1(isa.S_MOV_B64, w.was, execReg)
