@@ -86,8 +86,11 @@ type attention struct {
 	rel   Val    // causal: the same in the current block
 	hide  Val    // causal: minus infinity
 
-	addrK   [2]Val // LDS address of the lane in K, for even and odd steps
-	addrV   Val
+	laneK   Val // the lane's part of LDS addresses in K, for even steps; odd ones flip 32
+	laneV   Val
+	at      [2]Val // addresses of the tile that is read now
+	lds     Val    // SGPR: where the LDS tiles start
+	tile    Val    // SGPR: the tile that is read next
 	k, v    stream
 	pending Val    // SGPR: outputs and sum are to be scaled by scl
 	block   Val    // SGPR, causal: first key of the block whose scores come next
@@ -102,7 +105,7 @@ type attention struct {
 // stream is the sequence of direct-to-LDS loads of K or V blocks.
 type stream struct {
 	srd, soff Val
-	voff      [2]Val
+	voff      Val
 	lds       [2][2]Val // by buffer and load
 }
 

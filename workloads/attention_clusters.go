@@ -17,20 +17,33 @@ const matrixToVALU = 12
 // of 2: exponentials stay below 2^8.
 const growth = 8
 
+// Addresses are computed where they are used, since the tiles leave a compiler few
+// registers to keep them in: the place of a tile by the scalar unit, the lane's part
+// by a vector addition.
+
 // fill emits the loads of the next block of K or V into buffer buf.
 func (a *attention) fill(st *stream, buf int) {
+	row := a.spec.KVHeads * a.spec.Dim * 2
 	for i := range a.loads {
+		voff := st.voff
+		if i > 0 { // 32 rows on
+			voff = a.at[0]
+			a.VAdd(voff, Imm(32*row), st.voff)
+		}
 		a.SetM0(st.lds[buf][i])
-		a.BufferLoadLDS(st.voff[i], st.srd, st.soff)
+		a.BufferLoadLDS(voff, st.srd, st.soff)
 	}
-	a.SAdd(st.soff, st.soff, Imm(attnKV*a.spec.KVHeads*a.spec.Dim*2))
+	a.SAdd(st.soff, st.soff, Imm(attnKV*row))
 }
 
 // readK emits the reads of a block of K: tile t has keys 32*t..32*t+31.
 func (a *attention) readK(buf int) {
 	for t := range 2 {
+		a.SAdd(a.tile, a.lds, Imm(buf*a.bytes+t*a.dTiles*2048))
+		a.VAdd(a.at[0], a.tile, a.laneK)
+		a.VXor(a.at[1], Imm(32), a.at[0])
 		for k := range a.kSteps {
-			a.DSRead(isa.DS_READ_B128, a.kTile(t, k), a.addrK[k%2], buf*a.bytes+(t*a.dTiles+k/2)*2048)
+			a.DSRead(isa.DS_READ_B128, a.kTile(t, k), a.at[k%2], k/2*2048)
 		}
 	}
 }
@@ -41,9 +54,11 @@ func (a *attention) kTile(t, k int) Val { return a.kv.At((t*a.kSteps+k)*4, 4) }
 // the low half of an operand the first 8 of them.
 func (a *attention) readV(buf int) {
 	for s := range attnKV / 16 {
+		a.SAdd(a.tile, a.lds, Imm((2+buf)*a.bytes+2*s*a.dTiles*512))
+		a.VAdd(a.at[0], a.tile, a.laneV)
 		for d := range a.dTiles {
 			for h := range 2 {
-				a.DSRead(isa.DS_READ_B64_TR_B16, a.vTile(s, d).At(2*h, 2), a.addrV, 2*a.bytes+buf*a.bytes+((2*s+h)*a.dTiles+d)*512)
+				a.DSRead(isa.DS_READ_B64_TR_B16, a.vTile(s, d).At(2*h, 2), a.at[0], (h*a.dTiles+d)*512)
 			}
 		}
 	}

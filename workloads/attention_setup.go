@@ -94,13 +94,9 @@ func (a *attention) streams(stride int) {
 		st.soff = a.SGPR(1)
 		a.SMov(st.soff, Imm(0))
 		a.SMov(s0, Imm(stride))
-		st.voff[0] = a.VGPR(1)
-		a.VMul(st.voff[0], row, s0)
-		a.VAdd(st.voff[0], col, st.voff[0])
-		if wide {
-			st.voff[1] = a.VGPR(1)
-			a.VAdd(st.voff[1], Imm(32*stride), st.voff[0])
-		}
+		st.voff = a.VGPR(1)
+		a.VMul(st.voff, row, s0)
+		a.VAdd(st.voff, col, st.voff)
 		shift(isa.S_LSHL_B32, s0, wave, 10)
 		for b := range 2 {
 			for i := range a.loads {
@@ -153,16 +149,18 @@ func (a *attention) streams(stride int) {
 	a.tmp, a.scl = [2]Val{row, col}, t
 }
 
-// readAddresses emits the LDS addresses of the lanes. K is read as rows: lane l
+// readAddresses emits the lanes' parts of LDS addresses. K is read as rows: lane l
 // has row l%32 of a subtile and 16 bytes from column 8*(l/32). V is read through
 // the transpose: 16 lanes read 4 rows of 16 columns, so that the two reads of an
 // operand give lane l column l%32, and rows 4*(l/32)..+3 and 8 further: the rows
 // that the lane has of the scores.
 func (a *attention) readAddresses() {
 	t := a.tmp[0]
-	a.addrK = [2]Val{a.VGPR(1), a.VGPR(1)}
-	a.addrV = a.VGPR(1)
-	k := a.addrK[0]
+	a.laneK, a.laneV = a.VGPR(1), a.VGPR(1)
+	a.at = [2]Val{a.VGPR(1), a.VGPR(1)}
+	a.lds, a.tile = a.SGPR(1), a.SGPR(1)
+	a.SMov(a.lds, Imm(0))
+	k := a.laneK
 	a.VAnd(k, Imm(31), a.ln.lane)
 	a.VShl(k, k, 6)
 	a.VShr(t, a.ln.lane, 5)
@@ -173,9 +171,8 @@ func (a *attention) readAddresses() {
 	a.VXor(k, t, k)
 	a.VAnd(t, Imm(16), a.ln.lane) // rows from 16
 	a.VXor(k, t, k)
-	a.VXor(a.addrK[1], Imm(32), k)
 
-	v := a.addrV
+	v := a.laneV
 	a.VShr(v, a.ln.lane, 5)
 	a.VShl(v, v, 8)
 	a.VAnd(t, Imm(12), a.ln.lane)

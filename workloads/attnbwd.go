@@ -72,9 +72,16 @@ type bwdMain struct {
 	srdDQ, srdDK       Val
 	srdDV              Val
 	blk                Val // SGPR: block of KV rows
-	kRow, kCol         Val // LDS addresses of a lane
+	kRow, kCol         Val // a lane's part of LDS addresses
 	qRow, qCol         Val
 	dsW, dsR, lAddr    Val
+	qRowX, qCol32      Val // what the swizzle of Q and dO flips, by rows and by columns
+	dsWX, dsRX         Val // that of dS
+	waveK, waveKC      Val // SGPR: the wave's part
+	waveDS, waveL      Val
+	buf, lBuf          Val // SGPR: offset of the current step's buffers
+	ptr                Val // SGPR: address of the tile that is read or written next
+	at                 map[string]Val
 	voffQ              []Val // lane offset of a fill
 	voffL, voffDQ      Val
 	fillM0, lM0        Val // SGPR: LDS address of this wave's part of the next step's buffers
@@ -88,6 +95,7 @@ type bwdMain struct {
 	qd                 Val // SGPR: first query row of the step less the wave's first KV row
 	diag, negInf       Val // VGPR
 	masks              []Val
+	saved              Val // SGPR pair: exec around a mask
 	pool               Val // SGPRs that held the pointers, free from streams on
 	pooled             int
 
@@ -121,7 +129,7 @@ func newBwd(s *bwdSpec, nw int, virtual bool) *bwdMain {
 	if virtual {
 		b.Virtual()
 	}
-	m := &bwdMain{Builder: b, bwdSpec: s, wide: virtual, nw: nw, kv: bwdKV / nw, tok: map[string]int{}}
+	m := &bwdMain{Builder: b, bwdSpec: s, wide: virtual, nw: nw, kv: bwdKV / nw, tok: map[string]int{}, at: map[string]Val{}}
 	b.Cluster("setup", "other")
 	m.descriptors()
 	m.addresses()
@@ -193,7 +201,8 @@ func (m *bwdMain) addresses() {
 			*v = b.VGPR(1)
 		}
 	}
-	regs(&m.kRow, &m.kCol, &m.qRow, &m.qCol, &m.dsW, &m.dsR, &m.lAddr, &m.voffL, &m.voffDQ)
+	regs(&m.kRow, &m.kCol, &m.qRow, &m.qCol, &m.dsW, &m.dsR, &m.lAddr, &m.voffL, &m.voffDQ, &m.qRowX, &m.qCol32, &m.dsWX, &m.dsRX)
+	m.waveK, m.waveKC, m.waveDS, m.waveL = b.SGPR(1), b.SGPR(1), b.SGPR(1), b.SGPR(1)
 	// K by rows: subtiles of 16x16, 32 bytes a row; lane%16 is the row, lane/16
 	// the 8 columns out of 32.
 	b.VAnd(m.kRow, Imm(15), lane)
@@ -203,15 +212,14 @@ func (m *bwdMain) addresses() {
 	b.VShr(t, lane, 5)
 	b.VShl(t, t, 9)
 	b.VAdd(m.kRow, t, m.kRow)
-	b.SMul(s0, m.ln.wave, Imm(m.kv/16*4096))
-	b.VAdd(m.kRow, s0, m.kRow)
+	b.SMul(m.waveK, m.ln.wave, Imm(m.kv/16*4096))
 	// K by columns: a subtile a read, and the wave's columns of dQ.
 	b.VShl(m.kCol, lane, 3)
-	b.SMul(s0, m.ln.wave, Imm(bwdDim/m.nw/16*512))
-	b.VAdd(m.kCol, s0, m.kCol)
+	b.SMul(m.waveKC, m.ln.wave, Imm(bwdDim/m.nw/16*512))
 	// Q and dO by rows: st_16x32.
-	b.readBase(ST16x32, m.ln, m.qRow, t, false)
-	b.VAdd(m.qRow, Imm(ldsQ), m.qRow)
+	b.readBase(ST16x32, m.ln, m.qRow, t, true)
+	b.VAnd(m.qRowX, Imm(8), lane) // rows 8 to 15: swizzled by 32 bytes
+	b.VShl(m.qRowX, m.qRowX, 2)
 	m.colAddress()
 	m.exchangeAddresses()
 	// L and delta: lane k of a row of 16 has row 4*(lane/16) + k%4; in wide
@@ -223,9 +231,7 @@ func (m *bwdMain) addresses() {
 		b.VAdd(m.lAddr, t, m.lAddr)
 	}
 	b.VShl(m.lAddr, m.lAddr, 2)
-	b.SOP2(isa.S_LSHL_B32, s0, m.ln.wave, Imm(10))
-	b.SAdd(s0, s0, Imm(ldsL))
-	b.VAdd(m.lAddr, s0, m.lAddr)
+	b.SOP2(isa.S_LSHL_B32, m.waveL, m.ln.wave, Imm(10))
 	b.VShl(m.voffL, lane, 2)
 	// dQ: the waves' parts of a slice follow each other.
 	b.SMul(s0, m.ln.wave, Imm(4096/m.nw))
@@ -242,17 +248,17 @@ func (m *bwdMain) addresses() {
 	}
 }
 
-// colAddress emits the address of Q and dO by columns, for 32x32x16: a row of
-// lanes reads rows 8*(lane/32) + lane%16/4 of columns 16*(lane/16%2) on.
+// colAddress emits a lane's part of Q and dO by columns, for 32x32x16: a row of
+// lanes reads rows 8*(lane/32) + lane%16/4 of columns 16*(lane/16%2) on. The upper
+// half of the rows is swizzled by 32 bytes.
 func (m *bwdMain) colAddress() {
 	b, lane, t, d := m.Builder, m.ln.lane, m.t, m.qCol
 	t0, t1 := t.At(0, 1), t.At(1, 1)
-	b.VShr(t0, lane, 5) // upper half of the rows: swizzled by 32 bytes
+	b.VAnd(m.qCol32, Imm(32), lane)
 	b.VShr(d, lane, 4)
 	b.VAnd(d, Imm(1), d)
-	b.VXor(d, t0, d)
 	b.VShl(d, d, 5)
-	b.VShl(t0, t0, 9)
+	b.VShl(t0, m.qCol32, 4)
 	b.VAdd(d, t0, d)
 	b.VAnd(t1, Imm(12), lane) // row lane%16/4, 64 bytes each
 	b.VShl(t1, t1, 4)
@@ -260,28 +266,23 @@ func (m *bwdMain) colAddress() {
 	b.VAnd(t1, Imm(3), lane)
 	b.VShl(t1, t1, 3)
 	b.VAdd(d, t1, d)
-	b.VAdd(d, Imm(ldsQ), d)
 }
 
 // exchangeAddresses emits those of dS: subtiles of 16 KV rows by 16 queries, of
 // which the 8-byte unit is XORed with row/4.
 func (m *bwdMain) exchangeAddresses() {
-	b, lane, t0, t1 := m.Builder, m.ln.lane, m.t.At(0, 1), m.t.At(1, 1)
+	b, lane, t0 := m.Builder, m.ln.lane, m.t.At(0, 1)
 	b.VAnd(m.dsW, Imm(15), lane)
+	b.VShr(m.dsWX, m.dsW, 2)
+	b.VShl(m.dsWX, m.dsWX, 3)
 	b.VShr(t0, lane, 4)
-	b.VShr(t1, m.dsW, 2)
-	b.VXor(t0, t1, t0)
 	b.VShl(t0, t0, 3)
 	b.VShl(m.dsW, m.dsW, 5)
 	b.VAdd(m.dsW, t0, m.dsW)
-	b.SMul(m.s.At(0, 1), m.ln.wave, Imm(m.kv/16*512))
-	b.SAdd(m.s.At(0, 1), m.s.At(0, 1), Imm(ldsDS))
-	b.VAdd(m.dsW, m.s.At(0, 1), m.dsW)
+	b.SMul(m.waveDS, m.ln.wave, Imm(m.kv/16*512))
 	b.VShl(m.dsR, lane, 3)
-	b.VShr(t0, lane, 4)
-	b.VShl(t0, t0, 3)
-	b.VXor(m.dsR, t0, m.dsR)
-	b.VAdd(m.dsR, Imm(ldsDS), m.dsR)
+	b.VShr(m.dsRX, lane, 4)
+	b.VShl(m.dsRX, m.dsRX, 3)
 }
 
 // fillRows emits a lane's byte offset for the wave's subtile of a fill.
@@ -308,15 +309,25 @@ func (m *bwdMain) fillRows(d, stride Val) {
 // streams emits the scalar state that moves from step to step.
 func (m *bwdMain) streams() {
 	b := m.Builder
-	for _, p := range []*Val{&m.fillM0, &m.lM0, &m.fillOff, &m.lOff, &m.dqOff, &m.scale, &m.log2e, &m.rs, &m.iter, &m.steps} {
+	for _, p := range []*Val{&m.fillM0, &m.lM0, &m.fillOff, &m.lOff, &m.dqOff, &m.iter, &m.steps, &m.buf, &m.lBuf, &m.ptr} {
 		*p = m.scalar(1)
 	}
+	b.SMov(m.buf, Imm(0))
+	b.SMov(m.lBuf, m.waveL)
 	b.SOP2(isa.S_LSHL_B32, m.fillM0, m.ln.wave, Imm(10))
 	b.SAdd(m.lM0, m.fillM0, Imm(ldsL))
 	b.SAdd(m.fillM0, m.fillM0, Imm(ldsQ))
-	b.SMov(m.scale, f32Imm(0.08838834764831845*1.4426950408889634)) // log2(e) / sqrt(128)
-	b.SMov(m.log2e, f32Imm(1.4426950408889634))
-	b.SMov(m.rs, f32Imm(0.08838834764831845))
+	// log2(e) / sqrt(128), log2(e) and 1 / sqrt(128); pairs for packed products.
+	n := map[bool]int{false: 1, true: 2}[m.wide]
+	for _, c := range []struct {
+		d *Val
+		v float64
+	}{{&m.scale, 0.08838834764831845 * 1.4426950408889634}, {&m.log2e, 1.4426950408889634}, {&m.rs, 0.08838834764831845}} {
+		*c.d = m.scalar(n)
+		for i := range n {
+			b.SMov(c.d.At(i, 1), f32Imm(c.v))
+		}
+	}
 	start := m.s.At(0, 1) // first step of a head
 	if m.causal {
 		b.SOP2(isa.S_LSHL_B32, start, m.blk, Imm(2))
@@ -344,6 +355,7 @@ func (m *bwdMain) streams() {
 		}
 	}
 	if m.causal {
+		m.saved = m.SGPR(2)
 		m.qd, m.diag, m.negInf = m.scalar(1), b.VGPR(1), b.VGPR(1)
 		for range 4 {
 			m.masks = append(m.masks, m.SGPR(2))

@@ -26,55 +26,115 @@ func (m *bwdMain) need(names ...string) {
 	}
 }
 
-// readK reads k step c (32 columns) of the wave's 16-row tile t of K.
-func (m *bwdMain) readK(d Val, t, c int) {
-	m.DSRead(isa.DS_READ_B128, d, m.kRow, ldsK+t*4096+c*1024)
-	m.issued(key("K", t))
+// Addresses of tiles. Registers that a compiler owns are few (30 VGPRs in the
+// pinned kernel), and the buffer of a step is known at run time only: the code
+// keeps a lane's and a wave's parts of the addresses, and computes the address
+// of a tile where it uses it. The scalar unit adds up where the tile lies, one
+// vector addition adds the lane's part, and of a swizzled tile an XOR follows.
+
+// address emits the address of tile name: base, if there is one, + off + lane, and
+// flip.
+func (m *bwdMain) address(name string, base Val, off int, lane Val, flip ...Val) {
+	if base.Present() {
+		m.SAdd(m.ptr, base, Imm(off))
+	} else {
+		m.SMov(m.ptr, Imm(off))
+	}
+	a := m.addressReg(name)
+	m.VAdd(a, m.ptr, lane)
+	for _, x := range flip {
+		m.VXor(a, x, a)
+	}
 }
 
-// readKCol reads 16 KV rows by 16 columns of K, transposed: half of k step kvb/2
-// of column tile n of the wave's part of dQ.
-func (m *bwdMain) readKCol(d Val, kvb, n int) {
-	m.DSRead(isa.DS_READ_B64_TR_B16, d, m.kCol, ldsK+(kvb*8+n)*512)
-	m.issued(key("KC", kvb/2))
+// addressReg is the VGPR of an address: one of few where the registers are stated.
+func (m *bwdMain) addressReg(name string) Val {
+	if m.virtual {
+		m.at[name] = m.VGPR(1)
+	}
+	return m.at[name]
 }
+
+// atK is the wave's rows of K, from 16-row tile t on.
+func (m *bwdMain) atK(t int) { m.address("K", m.waveK, ldsK+t*4096, m.kRow) }
+
+// atKCol is the wave's columns of K, from KV row 16*kvb on.
+func (m *bwdMain) atKCol(kvb int) { m.address("KC", m.waveKC, ldsK+kvb*4096, m.kCol) }
 
 // half is the byte offset of slice s in a buffer of Q or dO.
 func half(s int) int { return s/2*halfStep + s%2*4096 }
 
+// atQ, atO, atQCol and atOCol are slice s of Q and dO, by rows and by columns.
+func (m *bwdMain) atQ(s int)    { m.address("Q", m.buf, ldsQ+half(s), m.qRow, m.qRowX) }
+func (m *bwdMain) atO(s int)    { m.address("O", m.buf, ldsO+half(s), m.qRow, m.qRowX) }
+func (m *bwdMain) atQCol(s int) { m.address("QC", m.buf, ldsQ+half(s), m.qCol, m.qCol32) }
+func (m *bwdMain) atOCol(s int) { m.address("OC", m.buf, ldsO+half(s), m.qCol, m.qCol32) }
+
+// atWrite and atRead are the exchange of dS: the wave's tiles, and all from KV row
+// 16*kvb on.
+func (m *bwdMain) atWrite()       { m.address("W", m.waveDS, ldsDS, m.dsW, m.dsWX) }
+func (m *bwdMain) atRead(kvb int) { m.address("R", Val{}, ldsDS+kvb*512, m.dsR, m.dsRX) }
+
+// atL and atDelta are the rows of slice s.
+func (m *bwdMain) atL(s int)     { m.address("L", m.lBuf, ldsL+s*64, m.lAddr) }
+func (m *bwdMain) atDelta(s int) { m.address("D", m.lBuf, ldsL+512+s*64, m.lAddr) }
+
+// atDQ is the lane's part of the slice of dQ that goes out.
+func (m *bwdMain) atDQ() { m.VAdd(m.addressReg("DQ"), m.dqOff, m.voffDQ) }
+
+// otherBuffers goes to the buffers of the next step.
+func (m *bwdMain) otherBuffers() {
+	m.SOP2(isa.S_XOR_B32, m.buf, m.buf, Imm(bufStep))
+	m.SOP2(isa.S_XOR_B32, m.lBuf, m.lBuf, Imm(lStep))
+}
+
+// readK reads k step c (32 columns) of the wave's 16-row tile t of K; at is the
+// tile of the address.
+func (m *bwdMain) readK(d Val, t, at, c int) {
+	m.DSRead(isa.DS_READ_B128, d, m.at["K"], (t-at)*4096+c*1024)
+	m.issued(key("K", t))
+}
+
+// readKCol reads 16 KV rows by 16 columns of K, transposed: half of k step kvb/2
+// of column tile n of the wave's part of dQ; at is the KV row of the address.
+func (m *bwdMain) readKCol(d Val, kvb, at, n int) {
+	m.DSRead(isa.DS_READ_B64_TR_B16, d, m.at["KC"], ((kvb-at)*8+n)*512)
+	m.issued(key("KC", kvb/2))
+}
+
 // readQ reads k step c of a slice of Q.
-func (m *bwdMain) readQ(d Val, s, c int) {
-	m.DSRead(isa.DS_READ_B128, d, m.qRow, half(s)+c*1024)
+func (m *bwdMain) readQ(d Val, c int) {
+	m.DSRead(isa.DS_READ_B128, d, m.at["Q"], c*1024)
 	m.issued("Q")
 }
 
 // readO reads k step c of a slice of dO.
-func (m *bwdMain) readO(d Val, s, c int) {
-	m.DSRead(isa.DS_READ_B128, d, m.qRow, ldsO-ldsQ+half(s)+c*1024)
+func (m *bwdMain) readO(d Val, c int) {
+	m.DSRead(isa.DS_READ_B128, d, m.at["O"], c*1024)
 	m.issued("O")
 }
 
 // readQCol and readOCol read 4 rows of 32 columns j of a slice, transposed: part
 // e of a matrix operand of 8 rows.
-func (m *bwdMain) readQCol(d Val, s, j, e int) {
-	m.DSRead(isa.DS_READ_B64_TR_B16, d, m.qCol, half(s)+j*1024+e*256)
+func (m *bwdMain) readQCol(d Val, j, e int) {
+	m.DSRead(isa.DS_READ_B64_TR_B16, d, m.at["QC"], j*1024+e*256)
 	m.issued("QC")
 }
 
-func (m *bwdMain) readOCol(d Val, s, j, e int) {
-	m.DSRead(isa.DS_READ_B64_TR_B16, d, m.qCol, ldsO-ldsQ+half(s)+j*1024+e*256)
+func (m *bwdMain) readOCol(d Val, j, e int) {
+	m.DSRead(isa.DS_READ_B64_TR_B16, d, m.at["OC"], j*1024+e*256)
 	m.issued("OC")
 }
 
 // writeDS writes the wave's tile t of dS, transposed, for the other waves.
 func (m *bwdMain) writeDS(v Val, t int) {
-	m.DSWrite(isa.DS_WRITE_B64, m.dsW, v, t*512)
+	m.DSWrite(isa.DS_WRITE_B64, m.at["W"], v, t*512)
 	m.issued("W")
 }
 
-// readDS reads the dS of 16 KV rows.
-func (m *bwdMain) readDS(d Val, kvb int) {
-	m.DSRead(isa.DS_READ_B64_TR_B16, d, m.dsR, kvb*512)
+// readDS reads the dS of 16 KV rows, of which the address is at.
+func (m *bwdMain) readDS(d Val, kvb, at int) {
+	m.DSRead(isa.DS_READ_B64_TR_B16, d, m.at["R"], (kvb-at)*512)
 	m.issued(key("DS", kvb/2))
 }
 
@@ -159,7 +219,8 @@ func (m *bwdMain) nextDiagonal() {
 
 // mask sets the scores of keys after the query to -inf: tiles of 16 KV rows by
 // the 16 queries of slice s, four registers each. Where the whole slice lies
-// past the wave's keys it is jumped over.
+// past the wave's keys it is jumped over: a branch on exec, since a compiler takes
+// the wave's place, which it has from the work-item, for a vector.
 func (m *bwdMain) mask(x Val, s, tiles int) {
 	var all []Val
 	for t := range tiles {
@@ -170,8 +231,10 @@ func (m *bwdMain) mask(x Val, s, tiles int) {
 
 func (m *bwdMain) maskTiles(x []Val, s int) {
 	skip := m.Label()
-	m.SOPC(isa.S_CMP_GT_I32, m.qd, Imm(m.kv-2-16*s))
-	m.Branch(isa.S_CBRANCH_SCC1, skip)
+	m.VOP1(isa.V_MOV_B32, m.t.At(0, 1), m.qd)
+	m.VOPC(isa.V_CMP_GE_I32, Imm(m.kv-2-16*s), m.t.At(0, 1))
+	m.SOP1(isa.S_AND_SAVEEXEC_B64, m.saved, reg(isa.VCCLo, 2))
+	m.Branch(isa.S_CBRANCH_EXECZ, skip)
 	for t := range x {
 		for r := range 4 {
 			m.SAdd(m.s.At(r, 1), m.qd, Imm(16*(s-t)+r))
@@ -184,4 +247,5 @@ func (m *bwdMain) maskTiles(x []Val, s int) {
 		}
 	}
 	m.Place(skip)
+	m.SOP2(isa.S_OR_B64, reg(isa.ExecLo, 2), reg(isa.ExecLo, 2), m.saved)
 }

@@ -122,17 +122,20 @@ func (p *bwd8) step(prefix string) {
 func (c *slice8) loadScores() {
 	c.k, c.q, c.l = c.VGPR(32), c.VGPR(16), c.VGPR(4)
 	if c.s == 0 && !c.first {
-		c.VXor(c.qRow, Imm(bufStep), c.qRow)
-		c.VXor(c.qCol, Imm(bufStep), c.qCol)
-		c.VXor(c.lAddr, Imm(lStep), c.lAddr)
+		c.otherBuffers()
 	}
+	c.atQ(c.s)
 	for i := range 4 {
-		c.readQ(c.q.At(4*i, 4), c.s, i)
+		c.readQ(c.q.At(4*i, 4), i)
 	}
 	for i := range 8 {
-		c.readK(c.k.At(4*i, 4), i/4, i%4)
+		if i%4 == 0 {
+			c.atK(i / 4)
+		}
+		c.readK(c.k.At(4*i, 4), i/4, i/4, i%4)
 	}
-	c.DSRead(isa.DS_READ_B128, c.l, c.lAddr, c.s*64)
+	c.atL(c.s)
+	c.DSRead(isa.DS_READ_B128, c.l, c.at["L"], 0)
 }
 
 // scores computes P and rounds it.
@@ -146,12 +149,12 @@ func (c *slice8) scores(w *weave) {
 			c.MFMA(m16, d, a, b)
 		}
 	})
-	w.spread(0.5, 1, 4, func(i int) { c.VOP2(isa.V_MUL_F32, c.l.At(i, 1), c.log2e, c.l.At(i, 1)) })
+	w.spread(0.5, 1, 2, func(i int) { c.PkMul(c.l.At(2*i, 2), c.log2e, c.l.At(2*i, 2)) })
 	late := 10.0
 	for t := range 2 {
 		x := func(r int) Val { return c.p.At(4*t+r, 1) }
 		at := 6.2 + 3*float64(t)
-		w.spread(at, 0.1, 4, func(r int) { c.VOP2(isa.V_MUL_F32, x(r), c.scale, x(r)) })
+		w.spread(at, 0.1, 2, func(h int) { c.PkMul(c.p.At(4*t+2*h, 2), c.scale, c.p.At(4*t+2*h, 2)) })
 		w.spread(at+1, 0.1, 4, func(r int) { c.VOP2(isa.V_SUB_F32, x(r), x(r), c.l.At(r, 1)) })
 		e := at + 2
 		if c.causal {
@@ -169,10 +172,12 @@ func (c *slice8) scores(w *weave) {
 // loadGradient reads the slice's dO, and delta.
 func (c *slice8) loadGradient() {
 	c.do, c.delta = c.VGPR(16), c.VGPR(4)
+	c.atO(c.s)
 	for i := range 4 {
-		c.readO(c.do.At(4*i, 4), c.s, i)
+		c.readO(c.do.At(4*i, 4), i)
 	}
-	c.DSRead(isa.DS_READ_B128, c.delta, c.lAddr, 512+c.s*64)
+	c.atDelta(c.s)
+	c.DSRead(isa.DS_READ_B128, c.delta, c.at["D"], 0)
 }
 
 // gradient computes dS = P * (dP - delta) and rounds it.
@@ -190,7 +195,7 @@ func (c *slice8) gradient(w *weave) {
 		x := func(r int) Val { return c.dp.At(4*t+r, 1) }
 		at := 6.2 + 4*float64(t)
 		w.spread(at, 0.1, 4, func(r int) { c.VOP2(isa.V_SUB_F32, x(r), x(r), c.delta.At(r, 1)) })
-		w.spread(at+1, 0.1, 4, func(r int) { c.VOP2(isa.V_MUL_F32, x(r), c.p.At(4*t+r, 1), x(r)) })
+		w.spread(at+1, 0.1, 2, func(h int) { c.PkMul(c.dp.At(4*t+2*h, 2), c.p.At(4*t+2*h, 2), c.dp.At(4*t+2*h, 2)) })
 		w.spread(at+2, 0.1, 2, func(h int) { c.VOP3(isa.V_CVT_PK_BF16_F32, c.ds.At(2*t+h, 1), x(2*h), x(2*h+1)) })
 	}
 }
@@ -211,15 +216,18 @@ func (c *slice8) exchange() {
 			c.nextFill()
 		}
 	}
+	c.atWrite()
 	for t := range 2 {
 		c.writeDS(c.ds.At(2*t, 2), t)
 	}
 	c.qT, c.doT = c.VGPR(16), c.VGPR(16)
+	c.atOCol(c.s)
 	for i := range 8 {
-		c.readOCol(c.doT.At(2*i, 2), c.s, i/2, i%2)
+		c.readOCol(c.doT.At(2*i, 2), i/2, i%2)
 	}
+	c.atQCol(c.s)
 	for i := range 8 {
-		c.readQCol(c.qT.At(2*i, 2), c.s, i/2, i%2)
+		c.readQCol(c.qT.At(2*i, 2), i/2, i%2)
 	}
 }
 
@@ -238,8 +246,12 @@ func (c *slice8) accumulate(w *weave) {
 func (c *slice8) loadQuery() {
 	c.dsT, c.kT = c.VGPR(32), c.VGPR(32)
 	for i := range 16 {
-		c.readDS(c.dsT.At(2*i, 2), i)
-		c.readKCol(c.kT.At(2*i, 2), i, 0)
+		if i%8 == 0 {
+			c.atRead(i)
+			c.atKCol(i)
+		}
+		c.readDS(c.dsT.At(2*i, 2), i, i/8*8)
+		c.readKCol(c.kT.At(2*i, 2), i, i/8*8, 0)
 	}
 }
 
@@ -255,9 +267,10 @@ func (c *slice8) query(w *weave) {
 		}
 	})
 	w.put(8, func() {
-		for i := range 4 {
-			c.VOP2(isa.V_MUL_F32, c.dq.At(i, 1), c.rs, c.dq.At(i, 1))
+		for i := range 2 {
+			c.PkMul(c.dq.At(2*i, 2), c.rs, c.dq.At(2*i, 2))
 		}
+		c.atDQ()
 		for i := range 2 {
 			c.VOP3(isa.V_CVT_PK_BF16_F32, c.dq.At(i, 1), c.dq.At(2*i, 1), c.dq.At(2*i+1, 1))
 		}

@@ -21,6 +21,14 @@ const (
 )
 
 func newBwd4(m *bwdMain) *bwd4 {
+	// Of the registers below v30 four hold addresses; no two of a group are needed
+	// at once.
+	for _, group := range [][]string{{"O", "OC", "QC", "L", "D", "R", "Q"}, {"W", "DQ"}, {"K"}, {"KC"}} {
+		a := m.VGPR(1)
+		for _, name := range group {
+			m.at[name] = a
+		}
+	}
 	v := func(first, last int) Val { return reg(isa.V(first), last-first+1) }
 	a := func(first, last int) Val { return reg(isa.A(first), last-first+1) }
 	return &bwd4{bwdMain: m,
@@ -89,12 +97,14 @@ func (p *bwd4) prologue() {
 	p.Barrier()
 	p.readL(0)
 	p.readDelta(0)
+	p.atQ(0)
 	for c := range 4 {
-		p.readQ(p.q.At(c*4, 4), 0, c)
+		p.readQ(p.q.At(c*4, 4), c)
 	}
+	p.atK(0)
 	for t := range 2 {
 		for c := range 4 {
-			p.readK(p.kTile(t, c), t, c)
+			p.readK(p.kTile(t, c), t, 0, c)
 		}
 	}
 }
@@ -148,12 +158,14 @@ func (m *bwdMain) fillK() {
 }
 
 func (p *bwd4) readL(s int) {
-	p.DSRead(isa.DS_READ_B32, p.l, p.lAddr, s*64)
+	p.atL(s)
+	p.DSRead(isa.DS_READ_B32, p.l, p.at["L"], 0)
 	p.issued("L")
 }
 
 func (p *bwd4) readDelta(s int) {
-	p.DSRead(isa.DS_READ_B32, p.delta, p.lAddr, 512+s*64)
+	p.atDelta(s)
+	p.DSRead(isa.DS_READ_B32, p.delta, p.at["D"], 0)
 	p.issued("D")
 }
 
@@ -270,6 +282,7 @@ func (p *bwd4) outgoing(w *weave, s int) {
 	if prev {
 		w.spread(42.1, 0.2, 8, func(i int) { p.VOP2(isa.V_MUL_F32, p.dq.At(i, 1), p.rs, p.dq.At(i, 1)) })
 		w.spread(43.9, 0.4, 4, func(i int) { p.VOP3(isa.V_CVT_PK_BF16_F32, p.dq.At(i, 1), p.dq.At(2*i, 1), p.dq.At(2*i+1, 1)) })
+		w.put(45.5, p.atDQ)
 		w.spread(45.7, 0.4, 4, func(i int) { p.addDQ(p.dq.At(i, 1), i) })
 		w.put(before(47), func() { p.nextDQ(s == 0) })
 	}
@@ -287,7 +300,7 @@ func (p *bwd4) outgoing(w *weave, s int) {
 // addDQ adds register i of the wave's part of dQ: pairs of query rows, tile after
 // tile.
 func (m *bwdMain) addDQ(v Val, i int) {
-	m.BufferOp(isa.BUFFER_ATOMIC_PK_ADD_BF16, v, m.voffDQ, m.srdDQ, m.dqOff, i*256, true)
+	m.BufferOp(isa.BUFFER_ATOMIC_PK_ADD_BF16, v, m.at["DQ"], m.srdDQ, Imm(0), i*256, true)
 }
 
 // nextDQ moves the stream of dQ one slice on; step says that the slice was a
@@ -299,35 +312,68 @@ func (m *bwdMain) nextDQ(step bool) {
 	}
 }
 
-// memory places the LDS reads of the slice and the next, and the fills.
+// memory places the LDS reads of the slice and the next, and the fills. Where a
+// compiler has the registers, its VGPRs are full: it computes the address again for
+// every stretch of reads, where the pinned form keeps it for all reads of a tile.
 func (p *bwd4) memory(w *weave, s int) {
-	for t := 2; t < 4; t++ {
-		w.spread(float64(4*(t-2))+0.4, 1, 4, func(c int) { p.readK(p.kTile(t, c), t, c) })
+	again := p.registers == Compiler
+	part := func(i, n int) int { // first of i's stretch of n
+		if again {
+			return i / n * n
+		}
+		return 0
 	}
-	w.spread(8.4, 1, 4, func(c int) { p.readO(p.do.At(c*4, 4), s, c) })
-	w.spread(16.3, 1, 8, func(i int) { p.readOCol(p.doT.At(i*2, 2), s, i/2, i%2) })
-	w.spread(24.3, 0.9, 8, func(i int) { p.readQCol(p.qT.At(i*2, 2), s, i/2, i%2) })
+	stretch := func(at, step float64, first, n int, addr func(i int), read func(i int)) {
+		if again && addr != nil {
+			w.put(at-0.05, func() { addr(first) })
+		}
+		w.spread(at, step, n, func(i int) { read(first + i) })
+	}
+	readK := func(i int) { p.readK(p.kTile(i/4, i%4), i/4, part(i/4, 1), i%4) }
+	atK := func(i int) { p.atK(i / 4) }
+	stretch(0.4, 1, 8, 4, atK, readK)
+	stretch(4.4, 1, 12, 4, atK, readK)
+	w.put(8.2, func() { p.atO(s) })
+	w.spread(8.4, 1, 4, func(c int) { p.readO(p.do.At(c*4, 4), c) })
+	w.put(16.1, func() { p.atOCol(s) })
+	w.spread(16.3, 1, 8, func(i int) { p.readOCol(p.doT.At(i*2, 2), i/2, i%2) })
+	w.put(24.1, func() { p.atQCol(s) })
+	w.spread(24.3, 0.9, 8, func(i int) { p.readQCol(p.qT.At(i*2, 2), i/2, i%2) })
 	col := func(i int) { // k step, half and column tile
 		j, h, n := i/4, i/2%2, i%2
-		p.readKCol(p.kCols(j, n).At(h*2, 2), j*2+h, n)
+		p.readKCol(p.kCols(j, n).At(h*2, 2), j*2+h, part(j*2+h, 4), n)
 	}
-	w.spread(32.4, 0.85, 8, col)
-	w.spread(40.1, 0.23, 8, func(i int) { col(8 + i) })
-	w.spread(42.05, 0.25, 16, func(i int) { p.readDS(p.dsT.At(i*2, 2), i) })
-	w.spread(46.05, 0.2, 8, func(i int) { col(16 + i) })
-	w.spread(48.3, 0.6, 8, func(i int) { col(24 + i) })
+	atCol := func(i int) { p.atKCol(i / 2) }
+	if !again {
+		w.put(32.2, func() { p.atKCol(0) })
+	}
+	stretch(32.4, 0.85, 0, 8, atCol, col)
+	stretch(40.1, 0.23, 8, 8, atCol, col)
+	w.put(33, p.atWrite)
+	readDS := func(i int) { p.readDS(p.dsT.At(i*2, 2), i, part(i, 4)) }
+	if !again {
+		w.put(41.99, func() { p.atRead(0) })
+	}
+	for i := range 4 {
+		stretch(42.05+float64(i), 0.25, 4*i, 4, p.atRead, readDS)
+	}
+	stretch(46.05, 0.2, 16, 8, atCol, col)
+	stretch(48.3, 0.6, 24, 8, atCol, col)
 	next := (s + 1) % 4
 	if s == 3 {
-		w.put(30.9, func() { p.VXor(p.qCol, Imm(bufStep), p.qCol) })
-		w.put(31.9, func() { p.VXor(p.lAddr, Imm(lStep), p.lAddr) })
-		w.put(47.5, func() { p.VXor(p.qRow, Imm(bufStep), p.qRow) })
+		w.put(30.9, p.otherBuffers)
 	}
 	if p.last && s == 3 {
 		return
 	}
 	w.put(41.5, func() { p.readL(next); p.readDelta(next) })
-	w.spread(54.4, 1, 4, func(c int) { p.readQ(p.q.At(c*4, 4), next, c) })
-	w.spread(55.5, 0.9, 8, func(i int) { p.readK(p.kTile(i/4, i%4), i/4, i%4) })
+	w.put(54.2, func() { p.atQ(next) })
+	w.spread(54.4, 1, 4, func(c int) { p.readQ(p.q.At(c*4, 4), c) })
+	if !again {
+		w.put(55.3, func() { p.atK(0) })
+	}
+	stretch(55.5, 0.9, 0, 4, atK, readK)
+	stretch(59.1, 0.9, 4, 4, atK, readK)
 	if p.last {
 		return
 	}
@@ -347,6 +393,7 @@ func (p *bwd4) epilogue() {
 	for i := range 8 {
 		p.VOP2(isa.V_MUL_F32, p.dq.At(i, 1), p.rs, p.dq.At(i, 1))
 	}
+	p.atDQ()
 	for i := range 4 {
 		p.VOP3(isa.V_CVT_PK_BF16_F32, p.dq.At(i, 1), p.dq.At(2*i, 1), p.dq.At(2*i+1, 1))
 		p.addDQ(p.dq.At(i, 1), i)
@@ -401,9 +448,9 @@ func (m *bwdMain) storePair(srd, x, v Val, j int, scale bool) {
 		m.AccRead(v.At(1, 1), x.At(1, 1))
 		x = v
 	}
-	if scale {
-		m.VOP2(isa.V_MUL_F32, v.At(0, 1), m.rs, x.At(0, 1))
-		m.VOP2(isa.V_MUL_F32, v.At(1, 1), m.rs, x.At(1, 1))
+	if rs := m.rs.At(0, 1); scale {
+		m.VOP2(isa.V_MUL_F32, v.At(0, 1), rs, x.At(0, 1))
+		m.VOP2(isa.V_MUL_F32, v.At(1, 1), rs, x.At(1, 1))
 		x = v
 	}
 	m.VOP3(isa.V_CVT_PK_BF16_F32, v.At(0, 1), x.At(0, 1), x.At(1, 1))

@@ -54,6 +54,16 @@ func (b *Builder) Compare(op isa.Op, d, s0, s1 Val) {
 	b.Emit(isa.Inst{Op: op, Enc: isa.VOPC, E64: true, Dst: d.Operand, Src: [4]isa.Operand{s0.Operand, s1.Operand}})
 }
 
+// VOPC emits a vector comparison into vcc.
+func (b *Builder) VOPC(op isa.Op, s0, s1 Val) {
+	b.Emit(isa.Inst{Op: op, Enc: isa.VOPC, Dst: isa.Operand{Reg: isa.VCCLo, N: 2}, Src: [4]isa.Operand{s0.Operand, s1.Operand}, Literal: s0.Lit})
+}
+
+// PkMul emits the products of two pairs of f32.
+func (b *Builder) PkMul(d, s0, s1 Val) {
+	b.Emit(isa.Inst{Op: isa.V_PK_MUL_F32, Enc: isa.VOP3P, Dst: d.Operand, Src: [4]isa.Operand{s0.Operand, s1.Operand}, OpSelHi: 7})
+}
+
 // Select emits d = mask ? t : f with the mask in the scalar pair.
 func (b *Builder) Select(d, f, t, mask Val) {
 	b.Emit(isa.Inst{Op: isa.V_CNDMASK_B32, Enc: isa.VOP2, E64: true, Dst: d.Operand, Src: [4]isa.Operand{f.Operand, t.Operand, mask.Operand}})
