@@ -128,6 +128,9 @@ func collect(r *report.Run, res *xcd.GPUResult, m *configs.Machine, b *workloads
 	o.EmptySlotCycles = simds*int64(m.CU.WaveSlotsPerSIMD)*res.Timing.Cycles - r.WaveCycles
 
 	r.Notes = append(r.Notes, notes(r)...)
+	if note := policyNote(b.Launch.Kernel, res.CU.Inst); note != "" {
+		r.Notes = append(r.Notes, note)
+	}
 	collectLDS(r, res, m)
 	collectTCP(r, &res.TCP, res.Timing.Cycles)
 	r.L2 = level(&mem.L2, res.Timing.Cycles, "cycles", 1)
