@@ -88,9 +88,10 @@ type attention struct {
 
 	laneK   Val // the lane's part of LDS addresses in K, for even steps; odd ones flip 32
 	laneV   Val
-	at      [2]Val // addresses of the tile that is read now
+	at      [4]Val // addresses of the tiles that are read now
+	next    Val    // address of a fill's second load
 	lds     Val    // SGPR: where the LDS tiles start
-	tile    Val    // SGPR: the tile that is read next
+	tile    Val    // SGPRs: the tiles that are read next
 	k, v    stream
 	pending Val    // SGPR: outputs and sum are to be scaled by scl
 	block   Val    // SGPR, causal: first key of the block whose scores come next

@@ -21,44 +21,75 @@ const growth = 8
 // registers to keep them in: the place of a tile by the scalar unit, the lane's part
 // by a vector addition.
 
+// A cluster begins with its addresses, as in the vendor's compiler's output.
+
 // fill emits the loads of the next block of K or V into buffer buf.
 func (a *attention) fill(st *stream, buf int) {
 	row := a.spec.KVHeads * a.spec.Dim * 2
+	voff := [2]Val{st.voff, a.next}
+	if a.loads > 1 { // 32 rows on
+		a.VAdd(a.next, Imm(32*row), st.voff)
+	}
 	for i := range a.loads {
-		voff := st.voff
-		if i > 0 { // 32 rows on
-			voff = a.at[0]
-			a.VAdd(voff, Imm(32*row), st.voff)
-		}
 		a.SetM0(st.lds[buf][i])
-		a.BufferLoadLDS(voff, st.srd, st.soff)
+		a.BufferLoadLDS(voff[i], st.srd, st.soff)
 	}
 	a.SAdd(st.soff, st.soff, Imm(attnKV*row))
 }
 
-// readK emits the reads of a block of K: tile t has keys 32*t..32*t+31.
-func (a *attention) readK(buf int) {
+// tileReads are the reads of a block, and their addresses.
+type tileReads struct{ address, read func(buf int) }
+
+func (a *attention) keys() tileReads   { return tileReads{a.addressK, a.tilesK} }
+func (a *attention) values() tileReads { return tileReads{a.addressV, a.tilesV} }
+
+func (r tileReads) emit(buf int) {
+	r.address(buf)
+	r.read(buf)
+}
+
+// addressK emits the addresses of a block of K: tile t has keys 32*t..32*t+31, and
+// odd steps along D flip 32 bytes.
+func (a *attention) addressK(buf int) {
 	for t := range 2 {
-		a.SAdd(a.tile, a.lds, Imm(buf*a.bytes+t*a.dTiles*2048))
-		a.VAdd(a.at[0], a.tile, a.laneK)
-		a.VXor(a.at[1], Imm(32), a.at[0])
+		a.SAdd(a.tile.At(t, 1), a.lds, Imm(buf*a.bytes+t*a.dTiles*2048))
+	}
+	for t := range 2 {
+		a.VAdd(a.at[2*t], a.tile.At(t, 1), a.laneK)
+	}
+	for t := range 2 {
+		a.VXor(a.at[2*t+1], Imm(32), a.at[2*t])
+	}
+}
+
+// tilesK emits the reads of a block of K.
+func (a *attention) tilesK(int) {
+	for t := range 2 {
 		for k := range a.kSteps {
-			a.DSRead(isa.DS_READ_B128, a.kTile(t, k), a.at[k%2], k/2*2048)
+			a.DSRead(isa.DS_READ_B128, a.kTile(t, k), a.at[2*t+k%2], k/2*2048)
 		}
 	}
 }
 
 func (a *attention) kTile(t, k int) Val { return a.kv.At((t*a.kSteps+k)*4, 4) }
 
-// readV emits the reads of a block of V, transposed: step s has keys 16*s..+15,
-// the low half of an operand the first 8 of them.
-func (a *attention) readV(buf int) {
+// addressV emits the addresses of a block of V: step s has keys 16*s..+15.
+func (a *attention) addressV(buf int) {
 	for s := range attnKV / 16 {
-		a.SAdd(a.tile, a.lds, Imm((2+buf)*a.bytes+2*s*a.dTiles*512))
-		a.VAdd(a.at[0], a.tile, a.laneV)
+		a.SAdd(a.tile.At(s, 1), a.lds, Imm((2+buf)*a.bytes+2*s*a.dTiles*512))
+	}
+	for s := range attnKV / 16 {
+		a.VAdd(a.at[s], a.tile.At(s, 1), a.laneV)
+	}
+}
+
+// tilesV emits the reads of a block of V, transposed: the low half of an operand is
+// the first 8 keys of a step.
+func (a *attention) tilesV(int) {
+	for s := range attnKV / 16 {
 		for d := range a.dTiles {
 			for h := range 2 {
-				a.DSRead(isa.DS_READ_B64_TR_B16, a.vTile(s, d).At(2*h, 2), a.at[0], (h*a.dTiles+d)*512)
+				a.DSRead(isa.DS_READ_B64_TR_B16, a.vTile(s, d).At(2*h, 2), a.at[s], (h*a.dTiles+d)*512)
 			}
 		}
 	}
@@ -68,12 +99,13 @@ func (a *attention) vTile(s, d int) Val { return a.kv.At((s*a.dTiles+d)*4, 4) }
 
 // memory emits a memory cluster: a fill, reads, and the waits for them and for
 // all but vm loads.
-func (a *attention) memory(name string, st *stream, buf int, reads func(int), from, vm int, more func()) {
+func (a *attention) memory(name string, st *stream, buf int, reads tileReads, from, vm int, more func()) {
 	a.Cluster(name, "memory")
+	reads.address(from)
 	if st != nil {
 		a.fill(st, buf)
 	}
-	reads(from)
+	reads.read(from)
 	if more != nil {
 		more()
 	}
@@ -360,7 +392,7 @@ func (a *attention) prologue() {
 	a.convertQ()
 	a.fill(&a.k, 1)
 	a.fill(&a.v, 0)
-	a.readK(0)
+	a.keys().emit(0)
 	for _, x := range a.sum {
 		a.VOP1(isa.V_MOV_B32, x, Imm(0))
 	}
@@ -382,7 +414,7 @@ func (a *attention) prologue() {
 		f()
 	}
 	a.stagger(true)
-	a.readK(1)
+	a.keys().emit(1)
 	a.fill(&a.k, 0)
 	a.fill(&a.v, 1)
 	a.WaitLGKM(0)
@@ -404,13 +436,13 @@ func (a *attention) loop() {
 	a.Place(top)
 	a.built.LoopStart, a.built.LoopKTiles = len(a.insts), 2
 	a.qk("qk0", 1)
-	a.memory("m1", &a.k, 1, a.readV, 0, 2*n, nil)
+	a.memory("m1", &a.k, 1, a.values(), 0, 2*n, nil)
 	a.av("av2", 1)
-	a.memory("m3", &a.v, 0, a.readK, 0, 2*n, nil)
+	a.memory("m3", &a.v, 0, a.keys(), 0, 2*n, nil)
 	a.qk("qk4", 0)
-	a.memory("m5", &a.k, 0, a.readV, 1, 2*n, nil)
+	a.memory("m5", &a.k, 0, a.values(), 1, 2*n, nil)
 	a.av("av6", 0)
-	a.memory("m7", &a.v, 1, a.readK, 1, 2*n, func() {
+	a.memory("m7", &a.v, 1, a.keys(), 1, 2*n, func() {
 		a.SOP2(isa.S_SUB_U32, a.trips, a.trips, Imm(1))
 		a.SOPC(isa.S_CMP_LG_U32, a.trips, Imm(0))
 	})
@@ -424,18 +456,18 @@ func (a *attention) loop() {
 func (a *attention) epilogue() {
 	n := a.loads
 	a.qk("e0", 1)
-	a.memory("em1", &a.k, 1, a.readV, 0, 2*n, nil)
+	a.memory("em1", &a.k, 1, a.values(), 0, 2*n, nil)
 	a.av("e2", 1)
-	a.memory("em3", &a.v, 0, a.readK, 0, 2*n, nil)
+	a.memory("em3", &a.v, 0, a.keys(), 0, 2*n, nil)
 	a.qk("e4", 0)
-	a.memory("em5", nil, 0, a.readV, 1, n, nil)
+	a.memory("em5", nil, 0, a.values(), 1, n, nil)
 	a.av("e6", 0)
-	a.memory("em7", &a.v, 1, a.readK, 1, n, nil)
+	a.memory("em7", &a.v, 1, a.keys(), 1, n, nil)
 	a.qk("e8", 1)
-	a.memory("em9", nil, 0, a.readV, 0, 0, nil)
+	a.memory("em9", nil, 0, a.values(), 0, 0, nil)
 	a.av("e10", 1)
 	a.Cluster("e11", "compute")
-	a.readV(1)
+	a.values().emit(1)
 	a.rescale()
 	for _, f := range append(a.exponents(1, 1), a.probabilities(1)...) {
 		f()

@@ -157,8 +157,11 @@ func (a *attention) streams(stride int) {
 func (a *attention) readAddresses() {
 	t := a.tmp[0]
 	a.laneK, a.laneV = a.VGPR(1), a.VGPR(1)
-	a.at = [2]Val{a.VGPR(1), a.VGPR(1)}
-	a.lds, a.tile = a.SGPR(1), a.SGPR(1)
+	for i := range a.at {
+		a.at[i] = a.VGPR(1)
+	}
+	a.next = a.VGPR(1)
+	a.lds, a.tile = a.SGPR(1), a.SGPR(4)
 	a.SMov(a.lds, Imm(0))
 	k := a.laneK
 	a.VAnd(k, Imm(31), a.ln.lane)

@@ -75,12 +75,12 @@ type bwdMain struct {
 	kRow, kCol         Val // a lane's part of LDS addresses
 	qRow, qCol         Val
 	dsW, dsR, lAddr    Val
-	qRowX, qCol32      Val // what the swizzle of Q and dO flips, by rows and by columns
+	qRowX, qColX       Val // what the swizzle of Q and dO flips, by rows and by columns
 	dsWX, dsRX         Val // that of dS
 	waveK, waveKC      Val // SGPR: the wave's part
 	waveDS, waveL      Val
 	buf, lBuf          Val // SGPR: offset of the current step's buffers
-	ptr                Val // SGPR: address of the tile that is read or written next
+	ptr                Val // SGPRs: places of the tiles that are read or written next
 	at                 map[string]Val
 	voffQ              []Val // lane offset of a fill
 	voffL, voffDQ      Val
@@ -201,7 +201,7 @@ func (m *bwdMain) addresses() {
 			*v = b.VGPR(1)
 		}
 	}
-	regs(&m.kRow, &m.kCol, &m.qRow, &m.qCol, &m.dsW, &m.dsR, &m.lAddr, &m.voffL, &m.voffDQ, &m.qRowX, &m.qCol32, &m.dsWX, &m.dsRX)
+	regs(&m.kRow, &m.kCol, &m.qRow, &m.qCol, &m.dsW, &m.dsR, &m.lAddr, &m.voffL, &m.voffDQ, &m.qRowX, &m.qColX, &m.dsWX, &m.dsRX)
 	m.waveK, m.waveKC, m.waveDS, m.waveL = b.SGPR(1), b.SGPR(1), b.SGPR(1), b.SGPR(1)
 	// K by rows: subtiles of 16x16, 32 bytes a row; lane%16 is the row, lane/16
 	// the 8 columns out of 32.
@@ -254,11 +254,11 @@ func (m *bwdMain) addresses() {
 func (m *bwdMain) colAddress() {
 	b, lane, t, d := m.Builder, m.ln.lane, m.t, m.qCol
 	t0, t1 := t.At(0, 1), t.At(1, 1)
-	b.VAnd(m.qCol32, Imm(32), lane)
+	b.VAnd(m.qColX, Imm(32), lane)
 	b.VShr(d, lane, 4)
 	b.VAnd(d, Imm(1), d)
 	b.VShl(d, d, 5)
-	b.VShl(t0, m.qCol32, 4)
+	b.VShl(t0, m.qColX, 4)
 	b.VAdd(d, t0, d)
 	b.VAnd(t1, Imm(12), lane) // row lane%16/4, 64 bytes each
 	b.VShl(t1, t1, 4)
@@ -309,9 +309,10 @@ func (m *bwdMain) fillRows(d, stride Val) {
 // streams emits the scalar state that moves from step to step.
 func (m *bwdMain) streams() {
 	b := m.Builder
-	for _, p := range []*Val{&m.fillM0, &m.lM0, &m.fillOff, &m.lOff, &m.dqOff, &m.iter, &m.steps, &m.buf, &m.lBuf, &m.ptr} {
+	for _, p := range []*Val{&m.fillM0, &m.lM0, &m.fillOff, &m.lOff, &m.dqOff, &m.iter, &m.steps, &m.buf, &m.lBuf} {
 		*p = m.scalar(1)
 	}
+	m.ptr = m.SGPR(4)
 	b.SMov(m.buf, Imm(0))
 	b.SMov(m.lBuf, m.waveL)
 	b.SOP2(isa.S_LSHL_B32, m.fillM0, m.ln.wave, Imm(10))

@@ -32,18 +32,30 @@ func (m *bwdMain) need(names ...string) {
 // of a tile where it uses it. The scalar unit adds up where the tile lies, one
 // vector addition adds the lane's part, and of a swizzled tile an XOR follows.
 
-// address emits the address of tile name: base, if there is one, + off + lane, and
-// flip.
-func (m *bwdMain) address(name string, base Val, off int, lane Val, flip ...Val) {
-	if base.Present() {
-		m.SAdd(m.ptr, base, Imm(off))
-	} else {
-		m.SMov(m.ptr, Imm(off))
+// tileAddress is base, if there is one, + off + lane, XOR flip, if there is one.
+type tileAddress struct {
+	name       string
+	base       Val
+	off        int
+	lane, flip Val
+}
+
+// address emits addresses, independent operations behind each other.
+func (m *bwdMain) address(as ...tileAddress) {
+	for i, a := range as {
+		if a.base.Present() {
+			m.SAdd(m.ptr.At(i, 1), a.base, Imm(a.off))
+		} else {
+			m.SMov(m.ptr.At(i, 1), Imm(a.off))
+		}
 	}
-	a := m.addressReg(name)
-	m.VAdd(a, m.ptr, lane)
-	for _, x := range flip {
-		m.VXor(a, x, a)
+	for i, a := range as {
+		m.VAdd(m.addressReg(a.name), m.ptr.At(i, 1), a.lane)
+	}
+	for _, a := range as {
+		if a.flip.Present() {
+			m.VXor(m.at[a.name], a.flip, m.at[a.name])
+		}
 	}
 }
 
@@ -56,30 +68,55 @@ func (m *bwdMain) addressReg(name string) Val {
 }
 
 // atK is the wave's rows of K, from 16-row tile t on.
-func (m *bwdMain) atK(t int) { m.address("K", m.waveK, ldsK+t*4096, m.kRow) }
+func (m *bwdMain) atK(t int) tileAddress {
+	return tileAddress{name: key("K", t), base: m.waveK, off: ldsK + t*4096, lane: m.kRow}
+}
 
 // atKCol is the wave's columns of K, from KV row 16*kvb on.
-func (m *bwdMain) atKCol(kvb int) { m.address("KC", m.waveKC, ldsK+kvb*4096, m.kCol) }
+func (m *bwdMain) atKCol(kvb int) tileAddress {
+	return tileAddress{name: key("KC", kvb), base: m.waveKC, off: ldsK + kvb*4096, lane: m.kCol}
+}
 
 // half is the byte offset of slice s in a buffer of Q or dO.
 func half(s int) int { return s/2*halfStep + s%2*4096 }
 
 // atQ, atO, atQCol and atOCol are slice s of Q and dO, by rows and by columns.
-func (m *bwdMain) atQ(s int)    { m.address("Q", m.buf, ldsQ+half(s), m.qRow, m.qRowX) }
-func (m *bwdMain) atO(s int)    { m.address("O", m.buf, ldsO+half(s), m.qRow, m.qRowX) }
-func (m *bwdMain) atQCol(s int) { m.address("QC", m.buf, ldsQ+half(s), m.qCol, m.qCol32) }
-func (m *bwdMain) atOCol(s int) { m.address("OC", m.buf, ldsO+half(s), m.qCol, m.qCol32) }
+func (m *bwdMain) atQ(s int) tileAddress {
+	return tileAddress{"Q", m.buf, ldsQ + half(s), m.qRow, m.qRowX}
+}
+
+func (m *bwdMain) atO(s int) tileAddress {
+	return tileAddress{"O", m.buf, ldsO + half(s), m.qRow, m.qRowX}
+}
+
+func (m *bwdMain) atQCol(s int) tileAddress {
+	return tileAddress{"QC", m.buf, ldsQ + half(s), m.qCol, m.qColX}
+}
+
+func (m *bwdMain) atOCol(s int) tileAddress {
+	return tileAddress{"OC", m.buf, ldsO + half(s), m.qCol, m.qColX}
+}
 
 // atWrite and atRead are the exchange of dS: the wave's tiles, and all from KV row
 // 16*kvb on.
-func (m *bwdMain) atWrite()       { m.address("W", m.waveDS, ldsDS, m.dsW, m.dsWX) }
-func (m *bwdMain) atRead(kvb int) { m.address("R", Val{}, ldsDS+kvb*512, m.dsR, m.dsRX) }
+func (m *bwdMain) atWrite() tileAddress {
+	return tileAddress{"W", m.waveDS, ldsDS, m.dsW, m.dsWX}
+}
+
+func (m *bwdMain) atRead(kvb int) tileAddress {
+	return tileAddress{name: key("R", kvb), off: ldsDS + kvb*512, lane: m.dsR, flip: m.dsRX}
+}
 
 // atL and atDelta are the rows of slice s.
-func (m *bwdMain) atL(s int)     { m.address("L", m.lBuf, ldsL+s*64, m.lAddr) }
-func (m *bwdMain) atDelta(s int) { m.address("D", m.lBuf, ldsL+512+s*64, m.lAddr) }
+func (m *bwdMain) atL(s int) tileAddress {
+	return tileAddress{name: "L", base: m.lBuf, off: ldsL + s*64, lane: m.lAddr}
+}
 
-// atDQ is the lane's part of the slice of dQ that goes out.
+func (m *bwdMain) atDelta(s int) tileAddress {
+	return tileAddress{name: "D", base: m.lBuf, off: ldsL + 512 + s*64, lane: m.lAddr}
+}
+
+// atDQ emits the lane's part of the slice of dQ that goes out.
 func (m *bwdMain) atDQ() { m.VAdd(m.addressReg("DQ"), m.dqOff, m.voffDQ) }
 
 // otherBuffers goes to the buffers of the next step.
@@ -91,14 +128,14 @@ func (m *bwdMain) otherBuffers() {
 // readK reads k step c (32 columns) of the wave's 16-row tile t of K; at is the
 // tile of the address.
 func (m *bwdMain) readK(d Val, t, at, c int) {
-	m.DSRead(isa.DS_READ_B128, d, m.at["K"], (t-at)*4096+c*1024)
+	m.DSRead(isa.DS_READ_B128, d, m.at[key("K", at)], (t-at)*4096+c*1024)
 	m.issued(key("K", t))
 }
 
 // readKCol reads 16 KV rows by 16 columns of K, transposed: half of k step kvb/2
 // of column tile n of the wave's part of dQ; at is the KV row of the address.
 func (m *bwdMain) readKCol(d Val, kvb, at, n int) {
-	m.DSRead(isa.DS_READ_B64_TR_B16, d, m.at["KC"], ((kvb-at)*8+n)*512)
+	m.DSRead(isa.DS_READ_B64_TR_B16, d, m.at[key("KC", at)], ((kvb-at)*8+n)*512)
 	m.issued(key("KC", kvb/2))
 }
 
@@ -134,7 +171,7 @@ func (m *bwdMain) writeDS(v Val, t int) {
 
 // readDS reads the dS of 16 KV rows, of which the address is at.
 func (m *bwdMain) readDS(d Val, kvb, at int) {
-	m.DSRead(isa.DS_READ_B64_TR_B16, d, m.at["R"], (kvb-at)*512)
+	m.DSRead(isa.DS_READ_B64_TR_B16, d, m.at[key("R", at)], (kvb-at)*512)
 	m.issued(key("DS", kvb/2))
 }
 

@@ -124,17 +124,13 @@ func (c *slice8) loadScores() {
 	if c.s == 0 && !c.first {
 		c.otherBuffers()
 	}
-	c.atQ(c.s)
+	c.address(c.atQ(c.s), c.atK(0), c.atK(1), c.atL(c.s))
 	for i := range 4 {
 		c.readQ(c.q.At(4*i, 4), i)
 	}
 	for i := range 8 {
-		if i%4 == 0 {
-			c.atK(i / 4)
-		}
 		c.readK(c.k.At(4*i, 4), i/4, i/4, i%4)
 	}
-	c.atL(c.s)
 	c.DSRead(isa.DS_READ_B128, c.l, c.at["L"], 0)
 }
 
@@ -172,11 +168,10 @@ func (c *slice8) scores(w *weave) {
 // loadGradient reads the slice's dO, and delta.
 func (c *slice8) loadGradient() {
 	c.do, c.delta = c.VGPR(16), c.VGPR(4)
-	c.atO(c.s)
+	c.address(c.atO(c.s), c.atDelta(c.s))
 	for i := range 4 {
 		c.readO(c.do.At(4*i, 4), i)
 	}
-	c.atDelta(c.s)
 	c.DSRead(isa.DS_READ_B128, c.delta, c.at["D"], 0)
 }
 
@@ -203,6 +198,7 @@ func (c *slice8) gradient(w *weave) {
 // exchange writes dS, reads Q and dO by columns, and fills a half tile of the
 // next step; the fill of the slice before has landed.
 func (c *slice8) exchange() {
+	c.address(c.atWrite(), c.atOCol(c.s), c.atQCol(c.s))
 	if !c.first || c.s > 0 {
 		c.WaitVM(2) // the two additions to dQ since
 	}
@@ -216,16 +212,13 @@ func (c *slice8) exchange() {
 			c.nextFill()
 		}
 	}
-	c.atWrite()
 	for t := range 2 {
 		c.writeDS(c.ds.At(2*t, 2), t)
 	}
 	c.qT, c.doT = c.VGPR(16), c.VGPR(16)
-	c.atOCol(c.s)
 	for i := range 8 {
 		c.readOCol(c.doT.At(2*i, 2), i/2, i%2)
 	}
-	c.atQCol(c.s)
 	for i := range 8 {
 		c.readQCol(c.qT.At(2*i, 2), i/2, i%2)
 	}
@@ -245,11 +238,8 @@ func (c *slice8) accumulate(w *weave) {
 // loadQuery reads all of dS and the wave's columns of K.
 func (c *slice8) loadQuery() {
 	c.dsT, c.kT = c.VGPR(32), c.VGPR(32)
+	c.address(c.atRead(0), c.atKCol(0), c.atRead(8), c.atKCol(8))
 	for i := range 16 {
-		if i%8 == 0 {
-			c.atRead(i)
-			c.atKCol(i)
-		}
 		c.readDS(c.dsT.At(2*i, 2), i, i/8*8)
 		c.readKCol(c.kT.At(2*i, 2), i, i/8*8, 0)
 	}

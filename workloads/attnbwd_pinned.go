@@ -23,7 +23,7 @@ const (
 func newBwd4(m *bwdMain) *bwd4 {
 	// Of the registers below v30 four hold addresses; no two of a group are needed
 	// at once.
-	for _, group := range [][]string{{"O", "OC", "QC", "L", "D", "R", "Q"}, {"W", "DQ"}, {"K"}, {"KC"}} {
+	for _, group := range [][]string{{"O", "OC", "QC", "L", "R0", "R4", "R8", "R<", "Q"}, {"W", "D", "DQ"}, {"K0", "K1", "K2", "K3"}, {"KC0", "KC4", "KC8", "KC<"}} {
 		a := m.VGPR(1)
 		for _, name := range group {
 			m.at[name] = a
@@ -95,13 +95,13 @@ func (p *bwd4) prologue() {
 	p.nextFill()
 	p.WaitVM(0)
 	p.Barrier()
-	p.readL(0)
-	p.readDelta(0)
-	p.atQ(0)
+	p.address(p.atL(0), p.atDelta(0))
+	p.readL()
+	p.readDelta()
+	p.address(p.atQ(0), p.atK(0))
 	for c := range 4 {
 		p.readQ(p.q.At(c*4, 4), c)
 	}
-	p.atK(0)
 	for t := range 2 {
 		for c := range 4 {
 			p.readK(p.kTile(t, c), t, 0, c)
@@ -157,14 +157,12 @@ func (m *bwdMain) fillK() {
 	}
 }
 
-func (p *bwd4) readL(s int) {
-	p.atL(s)
+func (p *bwd4) readL() {
 	p.DSRead(isa.DS_READ_B32, p.l, p.at["L"], 0)
 	p.issued("L")
 }
 
-func (p *bwd4) readDelta(s int) {
-	p.atDelta(s)
+func (p *bwd4) readDelta() {
 	p.DSRead(isa.DS_READ_B32, p.delta, p.at["D"], 0)
 	p.issued("D")
 }
@@ -323,36 +321,36 @@ func (p *bwd4) memory(w *weave, s int) {
 		}
 		return 0
 	}
-	stretch := func(at, step float64, first, n int, addr func(i int), read func(i int)) {
+	stretch := func(at, step float64, first, n int, addr func(i int) tileAddress, read func(i int)) {
 		if again && addr != nil {
-			w.put(at-0.05, func() { addr(first) })
+			w.put(at-0.05, func() { p.address(addr(first)) })
 		}
 		w.spread(at, step, n, func(i int) { read(first + i) })
 	}
 	readK := func(i int) { p.readK(p.kTile(i/4, i%4), i/4, part(i/4, 1), i%4) }
-	atK := func(i int) { p.atK(i / 4) }
+	atK := func(i int) tileAddress { return p.atK(i / 4) }
 	stretch(0.4, 1, 8, 4, atK, readK)
 	stretch(4.4, 1, 12, 4, atK, readK)
-	w.put(8.2, func() { p.atO(s) })
+	w.put(8.2, func() { p.address(p.atO(s)) })
 	w.spread(8.4, 1, 4, func(c int) { p.readO(p.do.At(c*4, 4), c) })
-	w.put(16.1, func() { p.atOCol(s) })
+	w.put(16.1, func() { p.address(p.atOCol(s)) })
 	w.spread(16.3, 1, 8, func(i int) { p.readOCol(p.doT.At(i*2, 2), i/2, i%2) })
-	w.put(24.1, func() { p.atQCol(s) })
+	w.put(24.1, func() { p.address(p.atQCol(s)) })
 	w.spread(24.3, 0.9, 8, func(i int) { p.readQCol(p.qT.At(i*2, 2), i/2, i%2) })
 	col := func(i int) { // k step, half and column tile
 		j, h, n := i/4, i/2%2, i%2
 		p.readKCol(p.kCols(j, n).At(h*2, 2), j*2+h, part(j*2+h, 4), n)
 	}
-	atCol := func(i int) { p.atKCol(i / 2) }
+	atCol := func(i int) tileAddress { return p.atKCol(i / 2) }
 	if !again {
-		w.put(32.2, func() { p.atKCol(0) })
+		w.put(32.2, func() { p.address(p.atKCol(0)) })
 	}
 	stretch(32.4, 0.85, 0, 8, atCol, col)
 	stretch(40.1, 0.23, 8, 8, atCol, col)
-	w.put(33, p.atWrite)
+	w.put(33, func() { p.address(p.atWrite()) })
 	readDS := func(i int) { p.readDS(p.dsT.At(i*2, 2), i, part(i, 4)) }
 	if !again {
-		w.put(41.99, func() { p.atRead(0) })
+		w.put(41.99, func() { p.address(p.atRead(0)) })
 	}
 	for i := range 4 {
 		stretch(42.05+float64(i), 0.25, 4*i, 4, p.atRead, readDS)
@@ -366,11 +364,12 @@ func (p *bwd4) memory(w *weave, s int) {
 	if p.last && s == 3 {
 		return
 	}
-	w.put(41.5, func() { p.readL(next); p.readDelta(next) })
-	w.put(54.2, func() { p.atQ(next) })
+	w.put(41.3, func() { p.address(p.atL(next), p.atDelta(next)) })
+	w.put(41.5, func() { p.readL(); p.readDelta() })
+	w.put(54.2, func() { p.address(p.atQ(next)) })
 	w.spread(54.4, 1, 4, func(c int) { p.readQ(p.q.At(c*4, 4), c) })
 	if !again {
-		w.put(55.3, func() { p.atK(0) })
+		w.put(55.3, func() { p.address(p.atK(0)) })
 	}
 	stretch(55.5, 0.9, 0, 4, atK, readK)
 	stretch(59.1, 0.9, 4, 4, atK, readK)
