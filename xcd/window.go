@@ -61,7 +61,9 @@ func (c *Chip) runWindows(ctx context.Context, k Kernel) error {
 		if k.StopAt > 0 && c.now-begin >= k.StopAt && c.command.waiting > 0 || k.StopAfter > 0 && c.finished() >= k.StopAfter {
 			return errStopped
 		}
-		windows++
+		if windows++; windows == collapseAfter && len(c.xcds)*len(c.xcds[0].cus) >= collapseCUs {
+			collapseHeap()
+		}
 		if k.Alive != nil && windows%livelockWindows == 0 {
 			if n := k.Alive(); n != alive {
 				alive, aliveAt = n, c.now
@@ -80,6 +82,13 @@ func (c *Chip) runWindows(ctx context.Context, k Kernel) error {
 		}
 	}
 }
+
+// collapseHeap pays for chips whose state is far larger than the host's caches,
+// when every CU has been given waves.
+const (
+	collapseAfter = 64 // windows
+	collapseCUs   = 64
+)
 
 // errStopped ends a launch at Kernel.StopAt or StopAfter.
 var errStopped = errors.New("stopped as asked")
