@@ -10,7 +10,7 @@ package cache
 // AtomicAt is Atomic of a line whose place is known.
 func (t *TCC) AtomicAt(now int64, cu int, line uint64, at Place, a Atomic, tag uint32) int64 {
 	a.Bytes = max(1, a.Bytes)
-	return t.request(tccRequest{arrived: now, line: line, place: at, tag: tag, atomic: a, cu: uint8(cu)})
+	return t.request(&tccRequest{arrived: now, line: line, place: at, tag: tag, atomic: a, cu: uint8(cu)})
 }
 
 // Atomic implements L2Port.

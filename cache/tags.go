@@ -190,11 +190,14 @@ func fold(x uint64, n uint) uint64 {
 	if n == 0 {
 		return 0
 	}
-	var f uint64
-	for ; x != 0; x >>= n {
-		f ^= x
-	}
-	return f & (1<<n - 1)
+	// In halves: the lower of every two groups takes the other in.
+	x ^= x >> (32 * n)
+	x ^= x >> (16 * n)
+	x ^= x >> (8 * n)
+	x ^= x >> (4 * n)
+	x ^= x >> (2 * n)
+	x ^= x >> n
+	return x & (1<<n - 1)
 }
 
 // local returns the bank of a line and its number among the bank's lines.

@@ -208,7 +208,7 @@ func (t *TCC) Read(now int64, cu int, line uint64, tag uint32) int64 {
 
 // ReadAt is Read of a line whose place is known.
 func (t *TCC) ReadAt(now int64, cu int, line uint64, at Place, tag uint32) int64 {
-	return t.request(tccRequest{arrived: now, line: line, place: at, tag: tag, cu: uint8(cu)})
+	return t.request(&tccRequest{arrived: now, line: line, place: at, tag: tag, cu: uint8(cu)})
 }
 
 // Write implements L2Port.
@@ -219,10 +219,10 @@ func (t *TCC) Write(now int64, cu int, line uint64, bytes int, tag uint32) int64
 // WriteAt is Write to a line whose place is known.
 func (t *TCC) WriteAt(now int64, cu int, line uint64, at Place, bytes int, tag uint32) int64 {
 	bytes = max(1, min(bytes, t.cfg.LineBytes))
-	return t.request(tccRequest{arrived: now, line: line, place: at, tag: tag, bytes: uint16(bytes), cu: uint8(cu)})
+	return t.request(&tccRequest{arrived: now, line: line, place: at, tag: tag, bytes: uint16(bytes), cu: uint8(cu)})
 }
 
-func (t *TCC) request(r tccRequest) int64 {
+func (t *TCC) request(r *tccRequest) int64 {
 	ch := &t.channels[r.place.Channel]
 	if ch.stallLen > 0 {
 		if ch.stallLen == len(ch.stalled) {
@@ -248,9 +248,9 @@ func (t *TCC) request(r tccRequest) int64 {
 		t.stats.Writes++
 		t.stats.WriteBytes += uint64(r.bytes)
 	}
-	if ch.stallLen > 0 || !t.serve(&r, r.arrived) {
+	if ch.stallLen > 0 || !t.serve(r, r.arrived) {
 		t.stats.StalledRequests++
-		ch.stalled[(ch.stallHead+ch.stallLen)%len(ch.stalled)] = r
+		ch.stalled[(ch.stallHead+ch.stallLen)%len(ch.stalled)] = *r
 		ch.stallLen++
 	}
 	return 0
@@ -377,7 +377,7 @@ func (t *TCC) allocate(row int, tag uint32, start int64) int {
 }
 
 func (t *TCC) mshrOf(row int, state uint16) int {
-	return row/t.sets*t.cfg.MSHRsPerChannel + int(state&lineMSHRMask)
+	return row>>t.amap.setBits*t.cfg.MSHRsPerChannel + int(state&lineMSHRMask)
 }
 
 func (t *TCC) wait(n int, r *tccRequest, start int64) {

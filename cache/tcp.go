@@ -139,6 +139,7 @@ type TCP struct {
 
 	sets       int
 	lineShift  uint
+	busCycles  int64 // of a line from the L2
 	lines      []tcpLine
 	buckets    []uint16
 	lruHead    []uint16 // oldest valid line of a set
@@ -183,7 +184,7 @@ func NewTCP(s TCPSpec, cu int, l2 L2Port) (*TCP, error) {
 	if sets&(sets-1) != 0 || sets > 256 {
 		return nil, fmt.Errorf("cache: vector L1 has %d sets, want a power of two up to 256", sets)
 	}
-	t := &TCP{spec: s, l2: l2, cu: cu, sets: sets}
+	t := &TCP{spec: s, l2: l2, cu: cu, sets: sets, busCycles: int64(s.LineBytes / max(s.ReturnBytesPerCycle, 1))}
 	for 1<<t.lineShift < s.LineBytes {
 		t.lineShift++
 	}
@@ -546,7 +547,9 @@ func (t *TCP) finishLookup(op *MemOp) {
 	f := &t.inflight[t.fTail]
 	f.looked = true
 	f.ready = max(f.ready, t.pipeFree)
-	t.qHead = (t.qHead + 1) % len(t.queue)
+	if t.qHead++; t.qHead == len(t.queue) {
+		t.qHead = 0
+	}
 	t.qN--
 	t.lineIdx, t.opened = 0, false
 }
@@ -554,8 +557,7 @@ func (t *TCP) finishLookup(op *MemOp) {
 // LineReturned takes the data of slot tag from the L2 at cycle now and returns
 // the next cycle with work.
 func (t *TCP) LineReturned(now int64, tag uint32) int64 {
-	bus := int64(t.spec.LineBytes / t.spec.ReturnBytesPerCycle)
-	t.busFree = max(t.busFree, now) + bus
+	t.busFree = max(t.busFree, now) + t.busCycles
 	at := t.busFree + int64(t.spec.HitLatencyCycles)
 	l := &t.lines[tag]
 	t.answer(l, at)
@@ -578,7 +580,7 @@ func (t *TCP) WriteAcked(now int64, tag uint32) int64 {
 	f := &t.inflight[tag&^writeTag]
 	f.remaining--
 	if f.kind == MemAtomicReturn { // the old data come over the bus of the loads
-		t.busFree = max(t.busFree, now) + int64(t.spec.LineBytes/t.spec.ReturnBytesPerCycle)
+		t.busFree = max(t.busFree, now) + t.busCycles
 		now = t.busFree
 	}
 	f.ready = max(f.ready, now)

@@ -16,7 +16,6 @@ const (
 )
 
 type simd struct {
-	next     int64 // next visit, in phase with the SIMD's turn
 	valuFree int64
 	mfmaFree int64
 	valuGap  int64 // co-issue rule after a matrix instruction: plain VALU
@@ -55,6 +54,7 @@ type CU struct {
 
 	interval, phase int64 // between visits of a SIMD; a mask for the SIMD's number, -1 when that takes a division
 	simds           []simd
+	visitAt         []int64 // by SIMD: next visit, in phase with its turn
 	waves           []*wave // by simd*slots+slot
 	groups          []*workgroup
 	freeWG          []*workgroup
@@ -110,12 +110,13 @@ func New(s *Spec, p *Program, xcc, id int, l2 cache.L2Port, sh *Shared, st *Stat
 	c.fetching = make([]uint8, p.uops[len(p.uops)-1].line+1)
 	c.scratch = make([]cache.Lines, s.TCP.QueueEntries+1)
 	c.simds = make([]simd, s.SIMDs)
+	c.visitAt = make([]int64, s.SIMDs)
 	c.waves = make([]*wave, s.SIMDs*s.WaveSlots)
 	// What the SIMDs read at a visit lies side by side.
 	until, order := make([]int64, s.SIMDs*s.WaveSlots), make([]uint8, s.SIMDs*s.WaveSlots)
 	for i := range c.simds {
 		lo, hi := i*s.WaveSlots, (i+1)*s.WaveSlots
-		c.simds[i].next = cache.Never
+		c.visitAt[i] = cache.Never
 		c.simds[i].free = 1<<s.WaveSlots - 1
 		c.simds[i].until = until[lo:hi:hi]
 		c.simds[i].order = order[lo:lo:hi]
@@ -153,10 +154,9 @@ func (c *CU) align(s int, t int64) int64 {
 }
 
 func (c *CU) wake(w *wave, t int64) {
-	s := &c.simds[w.simd]
-	s.until[w.slot] = t
-	if a := c.align(int(w.simd), max(t, c.now)); a < s.next {
-		s.next = a
+	c.simds[w.simd].until[w.slot] = t
+	if a := c.align(int(w.simd), max(t, c.now)); a < c.visitAt[w.simd] {
+		c.visitAt[w.simd] = a
 	}
 }
 
@@ -300,8 +300,8 @@ func (c *CU) nextWake() int64 {
 	if c.fillHead < len(c.fills) {
 		n = min(n, c.fills[c.fillHead].at)
 	}
-	for i := range c.simds {
-		n = min(n, c.simds[i].next)
+	for _, at := range c.visitAt {
+		n = min(n, at)
 	}
 	return n
 }
@@ -332,7 +332,7 @@ func (c *CU) Step(now int64) int64 {
 	if c.phase < 0 {
 		s = int(now % c.interval)
 	}
-	if s < len(c.simds) && c.simds[s].next <= now {
+	if s < len(c.visitAt) && c.visitAt[s] <= now {
 		c.visit(s, now)
 	}
 	if c.watch != nil {
@@ -458,8 +458,8 @@ func (c *CU) fail(w *wave, err error) {
 		c.err = fmt.Errorf("kernel %s, workgroup %d, wave %d, pc %#x (%s), cycle %d: %w", c.prog.Kernel.Name, w.wg.id, w.inWG,
 			in.PC, in.Text(c.prog.Kernel.CPU), c.now, err)
 	}
-	for i := range c.simds {
-		c.simds[i].next = cache.Never
+	for i := range c.visitAt {
+		c.visitAt[i] = cache.Never
 	}
 }
 

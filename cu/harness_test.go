@@ -260,7 +260,7 @@ func (c *CU) lookAgain(now int64) {
 			w := s.waves[sl]
 			if w.blame == w.pc && !w.atBar && w.start <= now && s.until[sl] > now {
 				s.until[sl] = now
-				s.next = min(s.next, c.align(i, now))
+				c.visitAt[i] = min(c.visitAt[i], c.align(i, now))
 			}
 		}
 	}

@@ -43,7 +43,7 @@ func (c *CU) visit(si int, now int64) {
 	if next != cache.Never {
 		next = c.align(si, max(next, now+1))
 	}
-	s.next = next
+	c.visitAt[si] = next
 }
 
 // stall books the reason that holds wave w from now on and when to look again.

@@ -5,9 +5,10 @@ package cu
 // where the model's own would miss one after the other. It changes nothing.
 func (c *CU) Touch() uint64 {
 	x := c.tcp.Touch() + c.lds.Touch()
+	x += uint64(c.visitAt[0])
 	for i := range c.simds {
 		s := &c.simds[i]
-		x += uint64(s.next)
+		x += uint64(s.valuFree)
 		for j := 0; j < len(s.until); j += 8 {
 			x += uint64(s.until[j])
 		}

@@ -277,8 +277,9 @@ func (x *XCD) runL2(from, to int64) {
 			x.retry(at)
 		}
 		if asked == at {
-			for _, r := range x.requests[at-from] {
-				x.offer(at, r)
+			asking := x.requests[at-from]
+			for i := range asking {
+				x.offer(at, &asking[i])
 			}
 			x.requests[at-from] = x.requests[at-from][:0]
 		}
@@ -286,7 +287,7 @@ func (x *XCD) runL2(from, to int64) {
 }
 
 // offer asks the L2, behind those that wait for the same channel already.
-func (x *XCD) offer(at int64, r request) {
+func (x *XCD) offer(at int64, r *request) {
 	l := &x.lanes[r.place.Channel]
 	if l.empty() {
 		retry := x.ask(at, r)
@@ -296,10 +297,10 @@ func (x *XCD) offer(at int64, r request) {
 		l.at = retry
 		x.crossbarAt = min(x.crossbarAt, retry)
 	}
-	l.waiting = append(l.waiting, r)
+	l.waiting = append(l.waiting, *r)
 }
 
-func (x *XCD) ask(at int64, r request) (retry int64) {
+func (x *XCD) ask(at int64, r *request) (retry int64) {
 	if r.a.Bytes != 0 {
 		return x.l2.AtomicAt(at, int(r.cu), r.line, r.place, r.a, r.tag)
 	}
@@ -315,7 +316,7 @@ func (x *XCD) retry(now int64) {
 	for i := range x.lanes {
 		l := &x.lanes[i]
 		for l.at <= now {
-			if l.at = x.ask(now, l.waiting[l.head]); l.at == 0 {
+			if l.at = x.ask(now, &l.waiting[l.head]); l.at == 0 {
 				l.at = now
 				l.pop()
 			}
