@@ -355,9 +355,9 @@ func (c *CU) stepLDS(now int64) {
 			c.memoryDone(d.At, d.Tag, CounterVM)
 		} else {
 			c.memoryDone(d.At, d.Tag, CounterLGKM)
-			w.lgkmDone[d.Tag&255] = d.At
-			c.st.LDSLatency.Add(uint64(d.At - w.lgkmIssued[d.Tag&255]))
-			c.st.LDSLatencySum += uint64(d.At - w.lgkmIssued[d.Tag&255])
+			w.lgkm[d.Tag&255].done = d.At
+			c.st.LDSLatency.Add(uint64(d.At - w.lgkm[d.Tag&255].issued))
+			c.st.LDSLatencySum += uint64(d.At - w.lgkm[d.Tag&255].issued)
 		}
 		c.completed(w, d.At)
 	}
@@ -408,7 +408,7 @@ func (c *CU) drainTCP(now int64) {
 		w.vmDone[d.Tag&255] = d.At
 		c.memoryDone(d.At, d.Tag, CounterVM)
 		if p := w.flatPos[d.Tag&255]; p != notFlat {
-			w.lgkmDone[p] = d.At
+			w.lgkm[p].done = d.At
 			c.memoryDone(d.At, d.Tag&^255|uint32(p), CounterLGKM)
 		}
 		c.completed(w, d.At)
@@ -424,7 +424,7 @@ func (c *CU) LineReturned(now int64, tag uint32) int64 {
 		// A miss passes the scalar cache as a hit does, before the L2 or after: with
 		// the L2's own time that is the 170 to 179 cycles that a chase measures.
 		w, done := c.waves[tag>>8&0xffff], now+max(1, c.spec.ScalarHitCycles)
-		w.lgkmDone[tag&255] = done
+		w.lgkm[tag&255].done = done
 		c.memoryDone(done, tag&^tagSMEM, CounterLGKM)
 		c.sh.scalar.insert(w.scalarLine[tag&255])
 		c.completed(w, done)

@@ -22,7 +22,7 @@ func (c *CU) issueSMEM(w *wave, u *uop, now int64) bool {
 	if !any || c.sh.scalar.lookup(addr) {
 		c.st.SMEMHits++
 		pos := w.pushLGKM()
-		w.lgkmDone[pos%lgkmRing] = now + c.spec.ScalarHitCycles
+		w.lgkm[pos%lgkmRing].done = now + c.spec.ScalarHitCycles
 		c.memoryIssue(w, now, CounterLGKM, pos)
 		if c.rec != nil {
 			c.rec.MemoryDone(now+c.spec.ScalarHitCycles, c.index(w), CounterLGKM, pos)
@@ -85,7 +85,7 @@ func (c *CU) issueLDS(w *wave, u *uop, s *simd, now int64) bool {
 	if u.moves {
 		w.epoch++
 	}
-	w.lgkmIssued[w.pushLGKM()] = now
+	w.lgkm[w.pushLGKM()].issued = now
 	c.memoryIssue(w, now, CounterLGKM, pos)
 	is := &c.st.Inst[w.pc]
 	is.Conflicts += uint64(m.conflicts)

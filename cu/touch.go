@@ -15,7 +15,7 @@ func (c *CU) Touch() uint64 {
 		for _, sl := range s.order {
 			w := s.waves[sl]
 			x += uint64(w.pc) + uint64(w.loopAt) + uint64(w.vmTail)
-			x += uint64(w.lgkmDone[w.lgkmHead%lgkmRing]+w.lgkmDone[w.lgkmTail%lgkmRing]) +
+			x += uint64(w.lgkm[w.lgkmHead%lgkmRing].done+w.lgkm[w.lgkmTail%lgkmRing].done) +
 				uint64(w.vmDone[w.vmHead%vmRing]+w.vmDone[w.vmTail%vmRing])
 			for _, r := range c.prog.scalars {
 				x += uint64(w.st.SGPR[r])

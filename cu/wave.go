@@ -60,12 +60,17 @@ type wave struct {
 	log    WaveLog  // nil unless the wave is logged
 	play   playback // used when a trace is replayed
 
-	lgkmDone   [lgkmRing]int64
+	lgkm       [lgkmRing]lgkmOp
 	vmDone     [vmRing]int64
-	lgkmIssued [lgkmRing]int64  // issue of an LDS instruction, by position
-	flatPos    [vmRing]uint8    // position in lgkmDone of a FLAT instruction, notFlat for others
+	flatPos    [vmRing]uint8    // position in lgkm of a FLAT instruction, notFlat for others
 	scalarLine [lgkmRing]uint64 // address of an outstanding scalar load, by position
 	st         isa.State
+}
+
+// lgkmOp is an outstanding operation that lgkmcnt counts.
+type lgkmOp struct {
+	done   int64
+	issued int64 // of an LDS instruction
 }
 
 // memCache keeps what a memory instruction touched the last time this wave ran
@@ -98,7 +103,7 @@ func (w *wave) vmCount(now int64) int {
 }
 
 func (w *wave) lgkmCount(now int64) int {
-	for w.lgkmHead != w.lgkmTail && w.lgkmDone[w.lgkmHead%lgkmRing] <= now {
+	for w.lgkmHead != w.lgkmTail && w.lgkm[w.lgkmHead%lgkmRing].done <= now {
 		w.lgkmHead++
 	}
 	return int(w.lgkmTail - w.lgkmHead)
@@ -117,7 +122,7 @@ func (w *wave) vmAt(n int) int64 {
 func (w *wave) lgkmAt(n int) int64 {
 	at := int64(0)
 	for i := w.lgkmHead; i != w.lgkmTail-uint32(n); i++ {
-		at = max(at, w.lgkmDone[i%lgkmRing])
+		at = max(at, w.lgkm[i%lgkmRing].done)
 	}
 	return at
 }
@@ -131,7 +136,7 @@ func (w *wave) pushVM() uint32 {
 
 func (w *wave) pushLGKM() uint32 {
 	pos := w.lgkmTail % lgkmRing
-	w.lgkmDone[pos] = cache.Never
+	w.lgkm[pos].done = cache.Never
 	w.lgkmTail++
 	return pos
 }

@@ -258,7 +258,7 @@ func (c *Chip) buildXCD(i int, coreMHz float64, o Options) error {
 	}
 	x.crossbarAt = cache.Never
 	x.quantum = max(1, min(quantumCycles, x.l2.Lookahead(), int64(m.Dispatch.WorkgroupGapCycles)))
-	x.requests = make([][]request, x.quantum)
+	x.asking = make([]askedAt, x.quantum)
 	x.memory = sim.NewPort(x, portDepth, portDepth, name+".Memory")
 	x.control = sim.NewPort(x, portDepth, portDepth, name+".Control")
 	x.AddPort("Memory", x.memory)

@@ -49,13 +49,14 @@ type XCD struct {
 	cus        []ComputeUnit
 	failers    []Failer
 	touchers   []toucher
-	next       []int64     // per CU: its next wake
-	inbox      []inbox     // per CU: what memory brings
-	unread     int         // answers in the inboxes
-	touched    uint64      // keeps reads from being optimised away
-	requests   [][]request // by cycle of the quantum, CUs in order
-	lanes      []lane      // by L2 channel
-	crossbarAt int64       // the earliest lane
+	next       []int64   // per CU: its next wake
+	inbox      []inbox   // per CU: what memory brings
+	unread     int       // answers in the inboxes
+	touched    uint64    // keeps reads from being optimised away
+	requests   []request // of the quantum, CUs in order
+	asking     []askedAt // by cycle of the quantum
+	lanes      []lane    // by L2 channel
+	crossbarAt int64     // the earliest lane
 	quantum    int64
 	begin      int64 // of the quantum
 	l2         *cache.TCC
@@ -97,6 +98,15 @@ func (b *inbox) next() int64 {
 	return b.answers[b.head].at
 }
 
+// touch reads the answers before cycle to, as Touch of a CU does its state.
+func (b *inbox) touch(to int64) uint64 {
+	var x uint64
+	for i := b.head; i < len(b.answers) && b.answers[i].at < to; i += 4 {
+		x += uint64(b.answers[i].tag)
+	}
+	return x
+}
+
 // put adds an answer. Answers are nearly in order, so few are moved.
 func (b *inbox) put(a answer) {
 	if b.head == len(b.answers) {
@@ -122,7 +132,12 @@ type request struct {
 	bytes uint16 // 0: a read or an atomic
 	cu    uint8
 	a     cache.Atomic // Bytes is 0 in reads and writes
+	next  int32        // of the same cycle, index + 1
 }
+
+// askedAt is the list of the requests of one cycle, index + 1. All requests of a
+// quantum lie in one place, which stays in the host's caches.
+type askedAt struct{ first, last int32 }
 
 // Handle runs the die to the end of the window, quantum by quantum. Nothing
 // that a CU does can come back to it, or to another CU, in less than the L2's
@@ -211,7 +226,7 @@ func (x *XCD) runCU(cu int, from, to int64) {
 		next = from
 	}
 	if t := x.touchers[cu]; t != nil {
-		x.touched += t.Touch()
+		x.touched += t.Touch() + in.touch(to)
 	}
 	for {
 		at := min(next, in.next())
@@ -252,13 +267,11 @@ func (x *XCD) runCU(cu int, from, to int64) {
 func (x *XCD) runL2(from, to int64) {
 	x.touched += x.l2.TouchFills(to)
 	for i := range x.requests { // the host's misses overlap here
-		for j := range x.requests[i] {
-			x.touched += x.l2.Touch(x.requests[i][j].place)
-		}
+		x.touched += x.l2.Touch(x.requests[i].place)
 	}
 	asked := from
 	for {
-		for asked < to && len(x.requests[asked-from]) == 0 {
+		for asked < to && x.asking[asked-from].first == 0 {
 			asked++
 		}
 		at := x.l2.Next()
@@ -267,6 +280,7 @@ func (x *XCD) runL2(from, to int64) {
 		}
 		at = min(at, x.crossbarAt)
 		if at >= to {
+			x.requests = x.requests[:0]
 			return
 		}
 		at = max(at, from)
@@ -277,11 +291,11 @@ func (x *XCD) runL2(from, to int64) {
 			x.retry(at)
 		}
 		if asked == at {
-			asking := x.requests[at-from]
-			for i := range asking {
-				x.offer(at, &asking[i])
+			a := &x.asking[at-from]
+			for n := a.first; n != 0; n = x.requests[n-1].next {
+				x.offer(at, &x.requests[n-1])
 			}
-			x.requests[at-from] = x.requests[at-from][:0]
+			*a = askedAt{}
 		}
 	}
 }
@@ -344,26 +358,36 @@ func (x *XCD) finish(now int64) {
 	send(x.control, x.commander, &Control{Kind: ControlComplete, Sent: now, Arrive: depart + x.latency}, 0)
 }
 
+// request notes what a CU asks for in cycle now of the quantum.
+func (x *XCD) request(now int64, r request) {
+	x.requests = append(x.requests, r)
+	n := int32(len(x.requests))
+	a := &x.asking[now-x.begin]
+	if a.first == 0 {
+		a.first = n
+	} else {
+		x.requests[a.last-1].next = n
+	}
+	a.last = n
+}
+
 // Read implements cache.L2Port. The crossbar takes every request: what a CU can
 // have outstanding is bounded by its vector L1.
 func (x *XCD) Read(now int64, cu int, line uint64, tag uint32) int64 {
-	q := &x.requests[now-x.begin]
-	*q = append(*q, request{line: line, place: x.l2.Locate(line), tag: tag, cu: uint8(cu)})
+	x.request(now, request{line: line, place: x.l2.Locate(line), tag: tag, cu: uint8(cu)})
 	return 0
 }
 
 // Write implements cache.L2Port.
 func (x *XCD) Write(now int64, cu int, line uint64, bytes int, tag uint32) int64 {
-	q := &x.requests[now-x.begin]
-	*q = append(*q, request{line: line, place: x.l2.Locate(line), tag: tag, bytes: uint16(max(1, bytes)), cu: uint8(cu)})
+	x.request(now, request{line: line, place: x.l2.Locate(line), tag: tag, bytes: uint16(max(1, bytes)), cu: uint8(cu)})
 	return 0
 }
 
 // Atomic implements cache.L2Port.
 func (x *XCD) Atomic(now int64, cu int, line uint64, a cache.Atomic, tag uint32) int64 {
 	a.Bytes = max(1, a.Bytes)
-	q := &x.requests[now-x.begin]
-	*q = append(*q, request{line: line, place: x.l2.Locate(line), tag: tag, a: a, cu: uint8(cu)})
+	x.request(now, request{line: line, place: x.l2.Locate(line), tag: tag, a: a, cu: uint8(cu)})
 	return 0
 }
 
