@@ -6,6 +6,7 @@ import (
 	"github.com/sarchlab/akita/v4/sim"
 
 	"github.com/whisker-sim/whisker/cache"
+	"github.com/whisker-sim/whisker/cu"
 )
 
 // ComputeUnit is what an XCD drives. Cycles never decrease from call to call. A
@@ -33,8 +34,8 @@ type Failer interface{ Err() error }
 type Dumper interface{ Dump() string }
 
 // toucher is implemented by a CU that can bring its state into the host's
-// caches before it is run.
-type toucher interface{ Touch() uint64 }
+// caches before it is run, in cu.TouchSteps steps.
+type toucher interface{ Touch(step int) uint64 }
 
 // XCD is one accelerator die: its CUs, its L2 and its dispatcher.
 type XCD struct {
@@ -212,8 +213,33 @@ func (x *XCD) launch(now int64) {
 // than the quantum.
 func (x *XCD) runCUs(from, to int64) {
 	x.begin = from
-	for cu := range x.cus {
-		x.runCU(cu, from, to)
+	for at := 0; at < len(x.cus); at += touchedTogether {
+		end := min(at+touchedTogether, len(x.cus))
+		x.touch(at, end, to)
+		for i := at; i < end; i++ {
+			x.runCU(i, from, to)
+		}
+	}
+}
+
+// touchedTogether is for how many CUs the host's misses overlap: their state fits
+// the second of its caches.
+const touchedTogether = 8
+
+// touch brings the state of those CUs of [first, end) that will run before cycle
+// to into the host's caches.
+func (x *XCD) touch(first, end int, to int64) {
+	for step := range cu.TouchSteps {
+		for i := first; i < end; i++ {
+			t, in := x.touchers[i], &x.inbox[i]
+			if t == nil || min(x.next[i], in.next()) >= to {
+				continue
+			}
+			x.touched += t.Touch(step)
+			if step == 0 {
+				x.touched += in.touch(to)
+			}
+		}
 	}
 }
 
@@ -224,9 +250,6 @@ func (x *XCD) runCU(cu int, from, to int64) {
 	}
 	if x.everyCycle && x.dispatch.active {
 		next = from
-	}
-	if t := x.touchers[cu]; t != nil {
-		x.touched += t.Touch() + in.touch(to)
 	}
 	for {
 		at := min(next, in.next())
