@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -32,6 +33,11 @@ func TraceSlice(w io.Writer, path, out string, s Selection, allowTruncated bool,
 		return err
 	}
 	defer t.Close()
+	if from, err := os.Stat(path); err == nil {
+		if to, err := os.Stat(out); err == nil && os.SameFile(from, to) {
+			return usagef("%s is the trace that is cut; write the part to another file", out)
+		}
+	}
 	waves := 0
 	var instructions uint64
 	err = writeTrace(out, func(w *trace.Writer) error {

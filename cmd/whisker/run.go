@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -95,6 +96,9 @@ func (c *runCmd) Run(w io.Writer) error {
 func (c *runCmd) options() (sim.RunOptions, error) {
 	kernel, err := c.kernelFlags.options(c.Kernel)
 	record, rerr := c.ask()
+	if rerr == nil && record == nil && c.has("record-limit-mb") {
+		rerr = &sim.UsageError{Err: errors.New("--record-limit-mb bounds a recording, and no output is asked for: give --html, --record, --perfetto, --rcv, --konata, --akita-trace or --picture")}
+	}
 	if err == nil {
 		err = rerr
 	}
