@@ -11,8 +11,7 @@ type TLBConfig struct {
 // TLB says which pages' translations are at hand. Sets are least recently used
 // first out; their index is hashed, so that large strides use all of them.
 type TLB struct {
-	pages    []uint64 // page + 1 by set, most recently used first
-	ready    []int64  // when each is at hand
+	entries  []tlbEntry // by set, most recently used first
 	walk     int64
 	ways     int
 	shift    uint
@@ -20,6 +19,12 @@ type TLB struct {
 	lookups  uint64
 	misses   uint64
 	disabled bool
+}
+
+// tlbEntry is a translation.
+type tlbEntry struct {
+	page  uint64 // and 1; 0: none
+	ready int64  // when it is at hand
 }
 
 // NewTLB makes an empty TLB that fetches a translation in walk cycles, however
@@ -35,7 +40,7 @@ func NewTLB(c TLBConfig, walk int64) (*TLB, error) {
 	if sets&(sets-1) != 0 || c.PageBytes < 1 || c.PageBytes&(c.PageBytes-1) != 0 {
 		return nil, fmt.Errorf("TLB: %d sets and pages of %d bytes; both must be powers of two", sets, c.PageBytes)
 	}
-	return &TLB{pages: make([]uint64, c.Entries), ready: make([]int64, c.Entries), walk: walk, ways: c.Ways, shift: log2(c.PageBytes), setBits: log2(sets)}, nil
+	return &TLB{entries: make([]tlbEntry, c.Entries), walk: walk, ways: c.Ways, shift: log2(c.PageBytes), setBits: log2(sets)}, nil
 }
 
 // Lookup returns the cycle from which an address that is wanted at cycle at is
@@ -59,7 +64,7 @@ func (t *TLB) Warm(base, bytes uint64) {
 		return
 	}
 	first, last := base>>t.shift, (base+bytes-1)>>t.shift
-	if n := uint64(len(t.pages)); last-first >= n { // what came before is gone
+	if n := uint64(len(t.entries)); last-first >= n { // what came before is gone
 		first = last - n + 1
 	}
 	for p := first; p <= last; p++ {
@@ -72,24 +77,23 @@ func (t *TLB) Warm(base, bytes uint64) {
 func (t *TLB) touch(addr uint64, fetched int64) (ready int64, found bool) {
 	page := addr >> t.shift
 	set := (page ^ page>>t.setBits ^ page>>(2*t.setBits)) & (1<<t.setBits - 1)
-	ways, times := t.pages[int(set)*t.ways:][:t.ways], t.ready[int(set)*t.ways:][:t.ways]
+	ways := t.entries[int(set)*t.ways:][:t.ways]
 	page++
-	if ways[0] == page {
-		return times[0], true
+	if ways[0].page == page {
+		return ways[0].ready, true
 	}
 	i := 1
-	for i < len(ways) && ways[i] != page {
+	for i < len(ways) && ways[i].page != page {
 		i++
 	}
 	ready, found = fetched, i < len(ways)
 	if found {
-		ready = times[i]
+		ready = ways[i].ready
 	} else {
 		i = len(ways) - 1
 	}
 	copy(ways[1:i+1], ways[:i])
-	copy(times[1:i+1], times[:i])
-	ways[0], times[0] = page, ready
+	ways[0] = tlbEntry{page, ready}
 	return ready, found
 }
 

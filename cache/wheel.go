@@ -28,13 +28,15 @@ type wheel struct {
 	pending int
 	summary uint64
 	bits    [wheelSize / 64]uint64
-	head    [wheelSize]int32 // node index + 1; 0: empty
-	tail    [wheelSize]int32
+	slots   [wheelSize]wheelSlot
 	nodes   []event
 	free    int32 // node index + 1
 	far     farHeap
 	farSeq  uint64
 }
+
+// wheelSlot is the list of a cycle's events: node index + 1; 0: empty.
+type wheelSlot struct{ head, tail int32 }
 
 // push adds an event. An event before the current cycle is a fault of the
 // model that pushed it.
@@ -64,14 +66,15 @@ func (w *wheel) insert(e event) {
 		n = int32(len(w.nodes))
 	}
 	slot := uint(e.at) & wheelMask
-	if t := w.tail[slot]; t != 0 {
-		w.nodes[t-1].next = n
+	s := &w.slots[slot]
+	if s.tail != 0 {
+		w.nodes[s.tail-1].next = n
 	} else {
-		w.head[slot] = n
+		s.head = n
 		w.bits[slot>>6] |= 1 << (slot & 63)
 		w.summary |= 1 << (slot >> 6)
 	}
-	w.tail[slot] = n
+	s.tail = n
 }
 
 // nextAt returns the cycle of the earliest event, or Never.
@@ -110,15 +113,16 @@ func (w *wheel) advance(now int64) {
 // pop takes the next event of the current cycle.
 func (w *wheel) pop() (event, bool) {
 	slot := uint(w.base) & wheelMask
-	n := w.head[slot]
+	s := &w.slots[slot]
+	n := s.head
 	if n == 0 {
 		return event{}, false
 	}
 	node := &w.nodes[n-1]
 	e := *node
-	w.head[slot] = e.next
+	s.head = e.next
 	if e.next == 0 {
-		w.tail[slot] = 0
+		s.tail = 0
 		w.bits[slot>>6] &^= 1 << (slot & 63)
 		if w.bits[slot>>6] == 0 {
 			w.summary &^= 1 << (slot >> 6)
