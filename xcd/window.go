@@ -83,10 +83,10 @@ func (c *Chip) runWindows(ctx context.Context, k Kernel) error {
 	}
 }
 
-// collapseHeap pays for chips whose state is far larger than the host's caches,
-// when every CU has been given waves.
+// collapseHeap takes a quarter of a second, which pays for runs of more than some
+// seconds of chips whose state is far larger than the host's caches.
 const (
-	collapseAfter = 64 // windows
+	collapseAfter = 256 // windows: four seconds of a whole MI355X
 	collapseCUs   = 64
 )
 
