@@ -244,7 +244,7 @@ func (p *Program) decode(s *Spec, in *isa.Inst, c isa.Class) (uop, error) {
 	case isa.UnitVALU:
 		u.kind, u.category = kindVALU, catVector
 		u.busy = int32(s.VALUCycles)
-		if c.Trans {
+		if c.Trans || c.Quarter {
 			u.busy = int32(s.TransCycles)
 		} else if c.Double {
 			u.busy = int32(s.DoubleCycles)

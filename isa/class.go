@@ -30,10 +30,13 @@ type Class struct {
 	Unit Unit
 
 	// VALU
-	Trans  bool // quarter rate: exp, log, rcp, rsq, sqrt, sin, cos
-	Packed bool // v_pk_*_f32 and v_dot*: never co-issue under a matrix instruction
-	Double bool // f64 arithmetic
-	SGPRW  bool // writes an SGPR (v_cmp, v_readlane, carry out)
+	Trans bool // quarter rate: exp, log, rcp, rsq, sqrt, sin, cos
+	// Quarter is set of other instructions at a quarter of the rate: conversions, in
+	// LLVM's schedule of gfx942 and gfx950.
+	Quarter bool
+	Packed  bool // v_pk_*_f32 and v_dot*: never co-issue under a matrix instruction
+	Double  bool // f64 arithmetic
+	SGPRW   bool // writes an SGPR (v_cmp, v_readlane, carry out)
 
 	// MFMA
 	Passes  uint8 // 4 clocks each

@@ -116,8 +116,18 @@ func smemClass(name string, slots []slot) Class {
 // transcendental unit; measured 16 clocks against 4).
 var transPrefixes = []string{"v_exp_", "v_log_", "v_rcp_", "v_rsq_", "v_sqrt_", "v_sin_", "v_cos_"}
 
+// quarterRate are the conversions and sums of differences whose results LLVM 22's
+// schedule has four passes after their issue, as those of transcendentals
+// (llvm-mca; SISchedule.td, WriteFloatCvt). Conversions to bf16 pairs are not among them.
+var quarterRate = map[string]bool{
+	"v_cvt_f16_f32": true, "v_cvt_f32_f16": true, "v_cvt_f32_bf16": true, "v_cvt_f32_i32": true, "v_cvt_f32_u32": true,
+	"v_cvt_i32_f32": true, "v_cvt_u32_f32": true, "v_cvt_flr_i32_f32": true, "v_cvt_rpi_i32_f32": true, "v_cvt_off_f32_i4": true,
+	"v_cvt_f32_bf8": true, "v_cvt_f32_fp8": true, "v_cvt_pk_bf8_f32": true, "v_cvt_pk_fp8_f32": true, "v_cvt_sr_bf8_f32": true,
+	"v_cvt_sr_fp8_f32": true, "v_cvt_pk_f32_fp8": true, "v_cvt_pk_f32_bf8": true, "v_qsad_pk_u16_u8": true,
+}
+
 func valuClass(name string, slots []slot) Class {
-	c := Class{Unit: UnitVALU}
+	c := Class{Unit: UnitVALU, Quarter: quarterRate[name]}
 	for _, p := range transPrefixes {
 		if strings.HasPrefix(name, p) {
 			c.Trans = true

@@ -61,6 +61,10 @@ func TestClassify(t *testing.T) {
 	}{
 		{"v_exp_f32_e32 v0, v1", Class{Unit: UnitVALU, Trans: true}},
 		{"v_rsq_f64_e32 v[0:1], v[2:3]", Class{Unit: UnitVALU, Trans: true, Double: true}},
+		{"v_cvt_f32_u32_e32 v0, v1", Class{Unit: UnitVALU, Quarter: true}},
+		{"v_cvt_f16_f32_e64 v0, v1", Class{Unit: UnitVALU, Quarter: true}},
+		{"v_cvt_pk_bf16_f32 v0, v1, v2", Class{Unit: UnitVALU}},
+		{"v_cvt_f32_ubyte0_e32 v0, v1", Class{Unit: UnitVALU}},
 		{"v_frexp_exp_i32_f32_e32 v0, v1", Class{Unit: UnitVALU}},
 		{"v_pk_fma_f32 v[0:1], v[2:3], v[4:5], v[6:7]", Class{Unit: UnitVALU, Packed: true}},
 		{"v_pk_fma_f16 v0, v1, v2, v3", Class{Unit: UnitVALU}},
@@ -121,4 +125,61 @@ func TestClassifyCoverage(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestQuarterRate compares the instructions at a quarter of the rate with those of
+// LLVM's schedule: all of them, and no other of the golden vectors.
+func TestQuarterRate(t *testing.T) {
+	want := map[string]bool{}
+	for _, r := range readCSV(t, "testdata/quarter_rate.csv") {
+		want[r[0]+" "+r[1]] = true
+	}
+	seen := map[string]bool{}
+	for _, r := range readCSV(t, "testdata/vectors.csv") {
+		cpu, ok := map[string]CPU{"gfx942": GFX942, "gfx950": GFX950}[r[0]]
+		if !ok {
+			continue // the head
+		}
+		in, err := Parse(cpu, r[1])
+		if err != nil {
+			continue
+		}
+		c := Classify(cpu, &in)
+		if c.Unit != UnitVALU {
+			continue
+		}
+		name, _, _ := strings.Cut(r[1], " ")
+		for _, suffix := range []string{"_e32", "_e64", "_dpp", "_sdwa"} {
+			name = strings.TrimSuffix(name, suffix)
+		}
+		key := r[0] + " " + name
+		seen[key] = true
+		if got := c.Trans || c.Quarter; got != want[key] {
+			t.Errorf("%s: quarter rate %v, LLVM's schedule says %v", key, got, want[key])
+		}
+	}
+	for key := range want {
+		if !seen[key] {
+			t.Logf("%s: not among the vectors", key)
+		}
+	}
+	if len(seen) < 1000 {
+		t.Errorf("only %d VALU mnemonics were compared", len(seen))
+	}
+}
+
+func readCSV(t *testing.T, path string) [][]string {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r := csv.NewReader(f)
+	r.Comment = '#'
+	rows, err := r.ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
 }
