@@ -310,12 +310,16 @@ func counterJobs() ([]*validationJob, error) {
 		return nil, err
 	}
 	var jobs []*validationJob
+	var profile []map[string]string
 	for _, r := range rows {
-		n, err := strconv.ParseFloat(r["value"], 64)
-		if err != nil {
-			return nil, fmt.Errorf("tables/counters.csv: %w", err)
+		if r["device"] == "MI325X" {
+			profile = append(profile, r)
+			continue
 		}
-		p := ValidatePoint{Name: r["counter"] + " of " + r["kernel"], Unit: "count", Measured: n, Kind: KindPredicted}
+		p, err := counterPoint(r, "count")
+		if err != nil {
+			return nil, err
+		}
 		j := &validationJob{short: true, points: []ValidatePoint{p}}
 		switch kernel := r["kernel"]; {
 		case strings.HasPrefix(kernel, "HipKittens"):
@@ -329,7 +333,16 @@ func counterJobs() ([]*validationJob, error) {
 		}
 		jobs = append(jobs, j)
 	}
-	return jobs, nil
+	more, err := profileJobs(profile)
+	return append(jobs, more...), err
+}
+
+func counterPoint(r map[string]string, unit string) (ValidatePoint, error) {
+	n, err := strconv.ParseFloat(r["value"], 64)
+	if err != nil {
+		return ValidatePoint{}, fmt.Errorf("tables/counters.csv: %w", err)
+	}
+	return ValidatePoint{Name: r["counter"] + " of " + r["kernel"], Unit: unit, Measured: n, Kind: KindPredicted}, nil
 }
 
 // probeJob counts one LDS instruction of HipKittens' solvers: two lanes in bank 0
