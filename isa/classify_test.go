@@ -131,11 +131,13 @@ func TestClassifyCoverage(t *testing.T) {
 // LLVM's schedule: all of them, and no other of the golden vectors.
 func TestQuarterRate(t *testing.T) {
 	want := map[string]bool{}
-	for _, r := range readCSV(t, "testdata/quarter_rate.csv") {
+	for _, r := range readCSV(t, "testdata/quarter_rate.csv")[1:] {
 		want[r[0]+" "+r[1]] = true
 	}
 	seen := map[string]bool{}
-	for _, r := range readCSV(t, "testdata/vectors.csv") {
+	rows := append(readCSV(t, "testdata/vectors.csv"), // and what these lack
+		[]string{"gfx950", "v_cvt_pk_f32_fp8 v[0:1], v2"}, []string{"gfx942", "v_cvt_pk_f32_bf8 v[0:1], v2"}, []string{"gfx950", "v_cvt_pk_f32_bf8 v[0:1], v2"})
+	for _, r := range rows {
 		cpu, ok := map[string]CPU{"gfx942": GFX942, "gfx950": GFX950}[r[0]]
 		if !ok {
 			continue // the head
@@ -160,7 +162,7 @@ func TestQuarterRate(t *testing.T) {
 	}
 	for key := range want {
 		if !seen[key] {
-			t.Logf("%s: not among the vectors", key)
+			t.Errorf("%s: not compared", key)
 		}
 	}
 	if len(seen) < 1000 {
