@@ -29,6 +29,7 @@ type simd struct {
 	waves []*wave // by slot
 	order []uint8 // occupied slots in order of arbitration
 	free  uint64  // wave slots
+	run   mfmaRun
 }
 
 // fill is direct-to-LDS data on its way from the vector L1 to the LDS.
@@ -106,6 +107,7 @@ func New(s *Spec, p *Program, xcc, id int, l2 cache.L2Port, sh *Shared, st *Stat
 	}
 	if st.Inst == nil {
 		st.Inst = make([]InstStats, len(p.uops))
+		st.runs = make([]int32, len(p.uops)+1)
 	}
 	c.fetching = make([]uint8, p.uops[len(p.uops)-1].line+1)
 	c.scratch = make([]cache.Lines, s.TCP.QueueEntries+1)

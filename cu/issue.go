@@ -9,6 +9,9 @@ import (
 // age; at most one instruction per wave and one per category.
 func (c *CU) visit(si int, now int64) {
 	s := &c.simds[si]
+	if s.run.left > 0 {
+		c.catchUp(s, now)
+	}
 	var taken [catNone]bool
 	resort, gone := false, false
 	for _, sl := range s.order {
@@ -23,6 +26,9 @@ func (c *CU) visit(si int, now int64) {
 		if c.err != nil {
 			return
 		}
+	}
+	if s.run.left > 0 && s.valuFree > s.run.at {
+		s.endRun() // another wave's VALU holds it
 	}
 	if gone {
 		keep := s.order[:0]
@@ -210,13 +216,7 @@ func (c *CU) issueMFMA(w *wave, u *uop, s *simd, now int64) bool {
 			return false
 		}
 	}
-	s.mfmaFree = now + int64(u.busy)
-	s.valuFree = now + c.spec.IssueInterval
-	s.valuGap = now + int64(u.gap)
-	s.packGap = now + int64(u.packGap)
-	if c.spec.MemFollowsVALU {
-		s.memGap = s.valuGap
-	}
+	s.issuedMFMA(u, now, c.spec)
 	c.st.MFMABusy += uint64(u.busy)
 	if w.inLoop {
 		c.st.LoopMFMA += uint64(u.busy)
@@ -228,6 +228,9 @@ func (c *CU) issueMFMA(w *wave, u *uop, s *simd, now int64) bool {
 		w.epoch++
 	}
 	c.issued(w, u, now, now+c.spec.IssueInterval, StallDependency)
+	if u.run > 0 {
+		c.startRun(w, u, s, now)
+	}
 	return true
 }
 
@@ -413,6 +416,7 @@ func (c *CU) endWave(w *wave, u *uop, now int64) {
 			break
 		}
 	}
+	c.settleRows()
 	c.st.Workgroups++
 	c.st.WGCycles += uint64(end - g.start)
 	c.freeWG = append(c.freeWG, g)

@@ -53,6 +53,7 @@ type uop struct {
 	waitVM   int16
 	waitLGKM int16
 	prio     uint8
+	run      uint8 // matrix instructions like this one that follow it
 	flat     bool
 	decided  int16 // branch: index in the recorded decisions, -1 for one that is computed
 	bar      int16 // extensions: barrier object, -1 for none
@@ -195,6 +196,7 @@ func NewProgram(s *Spec, l *isa.Launch, o ProgramOptions) (*Program, error) {
 	}
 	p.markMoves()
 	p.markLoops()
+	p.markRuns()
 	p.markSlots()
 	if err := k.Load(l.Memory); err != nil {
 		return nil, err

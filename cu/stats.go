@@ -74,6 +74,9 @@ type Stats struct {
 	SMEMHits, SMEMMisses     uint64
 	ICacheHits, ICacheMisses uint64
 
+	runs      []int32 // by instruction: how many more runs than before it issued it, see CU.Settle
+	unsettled bool
+
 	patterns patterns // shared by the CUs that share this Stats
 	replayed replayed // too
 }

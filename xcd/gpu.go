@@ -259,6 +259,9 @@ func (g *GPU) Run(ctx context.Context) (*GPUResult, error) {
 		return nil, fmt.Errorf("kernel %s: %w", g.prog.Kernel.Name, err)
 	}
 	r := &GPUResult{Timing: timing, Memory: g.chip.Stats(), Occupancy: g.prog.Occ, Drift: g.drift}
+	for _, c := range g.cus {
+		c.Settle(g.chip.now)
+	}
 	r.CU.Inst = make([]cu.InstStats, len(g.prog.Kernel.Insts))
 	for i := range g.stats {
 		r.CU.Merge(&g.stats[i])

@@ -1,0 +1,148 @@
+package cu
+
+// A wave in a cluster of matrix instructions issues one whenever the pipe is free,
+// and nothing but another wave's use of the SIMD's VALU or matrix pipe changes
+// that. So it is not asked for each: while it is in such a run its SIMD is visited
+// for the others alone, and what it has issued by then is booked in one go. The
+// result is that of asking every time. The first of a run, and those that another
+// wave may come before, are issued one by one.
+
+// mfmaRun is the matrix instructions that a SIMD will issue for one wave without
+// being visited.
+type mfmaRun struct {
+	at   int64 // issue of the next
+	step int64 // between two
+	left int32
+	slot uint8
+}
+
+// maxRun bounds uop.run.
+const maxRun = 255
+
+// markRuns finds the matrix instructions that follow each other alike: of the same
+// times, in one line of code, and on one side of the marked loop's ends.
+func (p *Program) markRuns() {
+	for i := len(p.uops) - 2; i >= 0; i-- {
+		u, next := &p.uops[i], &p.uops[i+1]
+		alike := u.kind == kindMFMA && next.kind == kindMFMA && !u.exec && !next.exec && u.line == next.line &&
+			u.busy == next.busy && u.gap == next.gap && u.packGap == next.packGap && i+1 != p.LoopStart && i+1 != p.LoopEnd
+		if alike {
+			u.run = min(next.run+1, maxRun)
+		}
+	}
+}
+
+// startRun lets wave w, which has just issued matrix instruction u, go on without
+// being asked.
+func (c *CU) startRun(w *wave, u *uop, s *simd, now int64) {
+	step := c.matrixStep(u)
+	switch {
+	case step <= c.spec.IssueInterval || now+step-w.valuAt < c.spec.VALUDependent:
+		return // it is not the pipe that holds the next
+	case c.hook != nil || c.rec != nil || c.watch != nil || c.ext != nil:
+		return // they see each one
+	case c.prog.Source != nil && (u != &c.prog.uops[w.pc-1] || w.play.from >= w.pc && w.play.from < w.pc+int32(u.run)):
+		return // the trace goes elsewhere
+	}
+	w.reason, w.blame = StallMatrix, w.pc
+	s.run = mfmaRun{at: now + step, step: step, left: int32(u.run), slot: w.slot}
+	s.until[w.slot] = now + int64(u.run)*step + c.spec.IssueInterval
+	if c.prog.Source != nil { // the last may be followed by a jump
+		s.run.left--
+		s.until[w.slot] = now + int64(u.run)*step
+	}
+}
+
+// matrixStep is the cycles from one matrix instruction to the next of its kind.
+func (c *CU) matrixStep(u *uop) int64 {
+	n := c.spec.IssueInterval
+	return (int64(u.busy) + n - 1) / n * n
+}
+
+// catchUp books what a SIMD's run has issued before cycle now. What issues in now
+// is left to the visit.
+func (c *CU) catchUp(s *simd, now int64) {
+	r := &s.run
+	if now > r.at {
+		n := min(int64(r.left), (now-1-r.at)/r.step+1)
+		w := s.waves[r.slot]
+		u := &c.prog.uops[w.pc]
+		last := r.at + (n-1)*r.step
+		c.bookRun(w, u, uint64(n), uint64(r.step))
+		w.pc += int32(n)
+		w.blame, w.last = w.pc, last+c.spec.IssueInterval
+		s.issuedMFMA(u, last, c.spec)
+		r.at, r.left = last+r.step, r.left-int32(n)
+		if r.left == 0 && c.prog.Source == nil {
+			w.reason, w.blame = StallDependency, w.pc-1
+		}
+	}
+	if r.left > 0 && r.at == now {
+		s.endRun()
+	}
+}
+
+// endRun has the wave of a run asked for its next instruction.
+func (s *simd) endRun() {
+	s.until[s.run.slot] = s.run.at
+	s.run.left = 0
+}
+
+// issuedMFMA notes until when a matrix instruction that issued at now holds the
+// units of its SIMD.
+func (s *simd) issuedMFMA(u *uop, now int64, spec *Spec) {
+	s.mfmaFree = now + int64(u.busy)
+	s.valuFree = now + spec.IssueInterval
+	s.valuGap = now + int64(u.gap)
+	s.packGap = now + int64(u.packGap)
+	if spec.MemFollowsVALU {
+		s.memGap = s.valuGap
+	}
+}
+
+// bookRun books n instructions, from the one that w is at on, that issued each
+// step cycles after the one before. Their rows are left to settle.
+func (c *CU) bookRun(w *wave, u *uop, n, step uint64) {
+	st, slot := c.st, uint64(c.spec.IssueInterval)
+	st.Stalls[StallMatrix] += n * (step - slot)
+	st.Issued[u.unit] += n * slot
+	st.IssuedCount[u.unit] += n
+	st.MFMABusy += n * uint64(u.busy)
+	if w.inLoop {
+		st.LoopMFMA += n * uint64(u.busy)
+	}
+	st.runs[w.pc]++
+	st.runs[w.pc+int32(n)]--
+	st.unsettled = true
+}
+
+// Settle books all that runs have issued before cycle end. Statistics are complete
+// after it, and whenever a workgroup has ended.
+func (c *CU) Settle(end int64) {
+	for i := range c.simds {
+		if s := &c.simds[i]; s.run.left > 0 {
+			c.catchUp(s, end)
+		}
+	}
+	c.settleRows()
+}
+
+// settleRows spreads what bookRun noted over the instructions.
+func (c *CU) settleRows() {
+	st := c.st
+	if !st.unsettled {
+		return
+	}
+	st.unsettled = false
+	slot, n := uint64(c.spec.IssueInterval), int32(0)
+	for i, d := range st.runs {
+		st.runs[i] = 0
+		if n += d; n == 0 {
+			continue
+		}
+		r := &st.Inst[i]
+		r.Hits += uint64(n)
+		r.Issued += uint64(n) * slot
+		r.Stall[StallMatrix] += uint64(n) * (uint64(c.matrixStep(&c.prog.uops[i])) - slot)
+	}
+}
