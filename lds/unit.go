@@ -130,15 +130,17 @@ type Unit struct {
 	// how long. It must not change anything.
 	Granted func(at int64, cycles int32, tag uint32, fill bool)
 
-	spec      Spec
 	now       int64
-	bankFree  int64
+	next      int64            // the next bank grant as things stand, see Next
+	bankFree  int64            // when the banks are
+	heads     [numQueues]int64 // earliest bank cycle of each queue's oldest, Never without one
+	lastGrant [numQueues]int64 // grant number, for round robin
+	grants    int64
 	pairs     [Pairs]pair
 	fill      []fillEntry // ring, length a power of two
 	fillHead  int
 	fillN     int
-	lastGrant [numQueues]int64 // grant number, for round robin
-	grants    int64
+	spec      Spec
 }
 
 // NewUnit returns an idle unit. It panics on a spec that no machine can have;
@@ -148,7 +150,10 @@ func NewUnit(s Spec) *Unit {
 		s.LatencyCycles < 0 || s.QueueCycles < 0 || s.QueueCycles > s.LatencyCycles {
 		panic(fmt.Sprintf("lds: impossible spec %+v", s))
 	}
-	u := &Unit{spec: s, fill: make([]fillEntry, 64), Done: make([]Completion, 0, 64)}
+	u := &Unit{spec: s, fill: make([]fillEntry, 64), Done: make([]Completion, 0, 64), next: Never}
+	for q := range u.heads {
+		u.heads[q] = Never
+	}
 	for i := range u.pairs {
 		u.pairs[i].fifo = make([]entry, s.FIFOEntries)
 	}
@@ -182,7 +187,9 @@ func (u *Unit) Push(now int64, r Request) (ok bool, portFree int64) {
 		i -= len(p.fifo)
 	}
 	p.fifo[i] = entry{ready: end + int64(u.spec.QueueCycles), req: r}
-	p.n++
+	if p.n++; p.n == 1 {
+		u.headChanged(int(r.Pair), p.headReady())
+	}
 	u.Stats.Requests++
 	u.Stats.InCycles[r.Pair] += int64(r.In)
 	return true, end
@@ -199,7 +206,9 @@ func (u *Unit) PushFill(now int64, bytes int, tag uint32) {
 	i := (u.fillHead + u.fillN) & (len(u.fill) - 1)
 	w := u.spec.FillBytesPerCycle
 	u.fill[i] = fillEntry{ready: now + 1, cycles: int32((bytes + w - 1) / w), tag: tag}
-	u.fillN++
+	if u.fillN++; u.fillN == 1 {
+		u.headChanged(fillQueue, now+1)
+	}
 	u.Stats.Fills++
 	u.Stats.FillQueueMax = max(u.Stats.FillQueueMax, u.fillN)
 }
@@ -258,22 +267,17 @@ func (u *Unit) growFill() {
 // Push or PushFill may bring that cycle forward: see Next.
 func (u *Unit) Step(now int64) (next int64) {
 	u.advance(now)
-	return u.Next()
+	return u.next
 }
 
 // Next is the cycle of the next bank grant as things stand, or Never.
-func (u *Unit) Next() int64 {
-	first := Never
-	for q := range Pairs {
-		first = min(first, u.pairs[q].headReady())
-	}
-	if u.fillN > 0 {
-		first = min(first, u.fill[u.fillHead].ready)
-	}
-	if first == Never {
-		return Never
-	}
-	return max(first, u.bankFree)
+func (u *Unit) Next() int64 { return u.next }
+
+// headChanged notes the earliest bank cycle of the oldest entry of a queue that
+// was empty.
+func (u *Unit) headChanged(q int, ready int64) {
+	u.heads[q] = ready
+	u.next = min(u.next, max(ready, u.bankFree))
 }
 
 // FIFOFree is the number of free FIFO entries of a pair.
@@ -301,29 +305,25 @@ func (u *Unit) advance(now int64) {
 		panic(fmt.Sprintf("lds: cycle %d after cycle %d", now, u.now))
 	}
 	u.now = now
-	for {
-		at := u.Next()
-		if at > now {
-			return
-		}
+	for u.next <= now {
+		at := u.next
 		if q := u.choose(at); q == fillQueue {
 			u.grantFill(at)
 		} else {
 			u.grant(at, q)
 		}
+		first := min(u.heads[0], u.heads[1], u.heads[fillQueue])
+		if first != Never {
+			first = max(first, u.bankFree)
+		}
+		u.next = first
 	}
 }
 
 // choose picks the queue that takes the banks at cycle at.
 func (u *Unit) choose(at int64) int {
 	best, bestReady := -1, int64(0)
-	for q := range numQueues {
-		ready := Never
-		if q < Pairs {
-			ready = u.pairs[q].headReady()
-		} else if u.fillN > 0 {
-			ready = u.fill[u.fillHead].ready
-		}
+	for q, ready := range u.heads {
 		if ready > at {
 			continue
 		}
@@ -356,6 +356,7 @@ func (u *Unit) grant(at int64, q int) {
 		end = max(end, at+int64(e.req.Out))
 		p.returnFree = end
 	}
+	u.heads[q] = p.headReady()
 	done := max(end+int64(u.spec.LatencyCycles-u.spec.QueueCycles), p.lastAt)
 	p.lastAt = done
 	u.Stats.ServiceCycles += int64(e.req.Service)
@@ -371,6 +372,10 @@ func (u *Unit) grantFill(at int64) {
 	u.fillHead = (u.fillHead + 1) & (len(u.fill) - 1)
 	u.fillN--
 	u.bankFree = at + int64(f.cycles)
+	u.heads[fillQueue] = Never
+	if u.fillN > 0 {
+		u.heads[fillQueue] = u.fill[u.fillHead].ready
+	}
 	u.Stats.FillCycles += int64(f.cycles)
 	if u.Granted != nil {
 		u.Granted(at, f.cycles, f.tag, true)
