@@ -61,12 +61,11 @@ type CU struct {
 	freeWG          []*workgroup
 	ages            uint64
 	now             int64
-	lastStep        int64
 	ldsNext         int64
 	tcpNext         int64
 	fills           []fill // ring by head
 	fillHead        int
-	ldsWaiters      int // waves stalled until a queue entry is free
+	ldsWaiting      []int32 // waves stalled until a queue entry is free, by index
 	turn            vmemTurn
 	scratch         []cache.Lines // patterns that are not kept, one per queue entry and one more
 	scratchAt       int
@@ -107,7 +106,8 @@ func New(s *Spec, p *Program, xcc, id int, l2 cache.L2Port, sh *Shared, st *Stat
 	}
 	if st.Inst == nil {
 		st.Inst = make([]InstStats, len(p.uops))
-		st.runs = make([]int32, len(p.uops)+1)
+		st.runs = make([]int64, len(p.uops)+1)
+		st.rows = make([]row, len(p.uops))
 	}
 	c.fetching = make([]uint8, p.uops[len(p.uops)-1].line+1)
 	c.scratch = make([]cache.Lines, s.TCP.QueueEntries+1)
@@ -156,7 +156,7 @@ func (c *CU) align(s int, t int64) int64 {
 }
 
 func (c *CU) wake(w *wave, t int64) {
-	c.simds[w.simd].until[w.slot] = t
+	*w.until = t
 	if a := c.align(int(w.simd), max(t, c.now)); a < c.visitAt[w.simd] {
 		c.visitAt[w.simd] = a
 	}
@@ -217,7 +217,7 @@ func (c *CU) slotWave(si, slot int) *wave {
 	i := si*c.spec.WaveSlots + slot
 	if c.waves[i] == nil {
 		k := c.prog.Kernel
-		w := &wave{simd: uint8(si), slot: uint8(slot)}
+		w := &wave{simd: uint8(si), slot: uint8(slot), until: &c.simds[si].until[slot]}
 		w.mem = make([]memCache, c.prog.memOps)
 		w.lds = make([]ldsCache, c.prog.ldsOps)
 		if c.prog.decisions != nil {
@@ -236,7 +236,7 @@ func (c *CU) slotWave(si, slot int) *wave {
 func (c *CU) startWave(w *wave, g *workgroup, i int, start int64) bool {
 	c.ages++
 	st := w.st
-	*w = wave{simd: w.simd, slot: w.slot, mem: w.mem, lds: w.lds, play: w.play, visits: w.visits, vready: w.vready, wg: g, inWG: uint8(i), age: c.ages, line: -1,
+	*w = wave{simd: w.simd, slot: w.slot, until: w.until, mem: w.mem, lds: w.lds, play: w.play, visits: w.visits, vready: w.vready, wg: g, inWG: uint8(i), age: c.ages, line: -1,
 		start: start, last: start, reason: StallFetch, loopAt: -1, pc: int32(c.prog.Kernel.Entry), blame: int32(c.prog.Kernel.Entry)}
 	for i := range w.vready {
 		w.vready[i] = -1 << 40 // never written
@@ -325,7 +325,9 @@ func (c *CU) Step(now int64) int64 {
 	if c.tcpNext <= now {
 		c.tcpNext = c.tcp.Step(now)
 		c.drainTCP(now)
-		c.wakeVMEM()
+		if c.turn.n > 0 {
+			c.wakeVMEM()
+		}
 	}
 	if c.ldsNext <= now {
 		c.stepLDS(now)
@@ -368,9 +370,13 @@ func (c *CU) stepLDS(now int64) {
 		c.stepCopies(now)
 		c.ldsNext = min(c.ldsNext, c.ext.next)
 	}
-	if c.ldsWaiters > 0 {
-		c.ldsWaiters = 0
-		c.wakeReason(StallLDSQueue)
+	if len(c.ldsWaiting) > 0 {
+		for _, i := range c.ldsWaiting {
+			if w := c.waves[i]; *w.until == cache.Never && w.reason == StallLDSQueue {
+				c.wake(w, now)
+			}
+		}
+		c.ldsWaiting = c.ldsWaiting[:0]
 	}
 }
 
@@ -393,7 +399,7 @@ func (c *CU) completed(w *wave, at int64) {
 	}
 	switch w.reason {
 	case StallVMCnt, StallLGKMCnt, StallDependency:
-		if at = max(at, c.now); at < c.simds[w.simd].until[w.slot] {
+		if at = max(at, c.now); at < *w.until {
 			c.wake(w, at)
 		}
 	}

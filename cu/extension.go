@@ -373,7 +373,7 @@ func (c *CU) issueBlock(w *wave, u *uop, s *simd, now int64) bool {
 		return false
 	}
 	if d := c.spec.VALUDependent; now-w.valuAt < d {
-		if at := w.dependency(u, d); at > now {
+		if at := c.dependency(w, u, d); at > now {
 			c.stall(w, now, StallDependency, at)
 			return false
 		}
@@ -404,7 +404,7 @@ func (c *CU) issueBlock(w *wave, u *uop, s *simd, now int64) bool {
 				c.lds.PushFill(now, service[src]*c.spec.LDS.FillBytesPerCycle, tagExt|uint32(w.simd))
 				c.st.LDSService += uint64(service[src])
 				c.st.LDSReadBytes += blockOperandBytes
-				c.st.Inst[w.pc].Service += uint64(service[src])
+				c.st.addService(w.pc, uint64(service[src]))
 			}
 		}
 	}
@@ -496,12 +496,12 @@ func (c *CU) resolveBlocks(si int) {
 
 // decodeExtension predecodes an extension.
 func (p *Program) decodeExtension(s *Spec, u *uop, in *isa.Inst, c isa.Class) {
-	u.category, u.idle, u.bar = catNone, int64(in.Offset), -1
+	u.category, u.idle, u.bar = catNone, int32(in.Offset), -1
 	switch in.Op {
 	case isa.X_SET_REGISTERS:
 		u.kind = kindSetRegisters
 	case isa.X_MBAR_INIT:
-		u.kind, u.bar, u.idle = kindMBarInit, p.barAt(uint32(in.Offset)), int64(in.Offset1)
+		u.kind, u.bar, u.idle = kindMBarInit, p.barAt(uint32(in.Offset)), int32(in.Offset1)
 	case isa.X_MBAR_ARRIVE:
 		u.kind, u.bar = kindMBarArrive, p.barAt(uint32(in.Offset))
 	case isa.X_MBAR_WAIT:

@@ -275,6 +275,7 @@ func (b *bench) run(t testing.TB, limit int64) int64 {
 			t.Fatal(err)
 		}
 		if b.done == b.groups {
+			b.cu.Settle(b.now)
 			return b.end
 		}
 		n := min(b.next, b.l2.next())

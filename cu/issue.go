@@ -12,22 +12,27 @@ func (c *CU) visit(si int, now int64) {
 	if s.run.left > 0 {
 		c.catchUp(s, now)
 	}
-	var taken [catNone]bool
+	taken := uint8(0) // bit mask of categories
 	resort, gone := false, false
+	next := cache.Never
+	c.visitAt[si] = cache.Never
 	for _, sl := range s.order {
-		if s.until[sl] > now {
-			continue
+		at := s.until[sl]
+		if at <= now {
+			w := s.waves[sl]
+			prio := w.prio
+			taken = c.consider(w, s, now, taken)
+			resort = resort || w.prio != prio
+			gone = gone || w.ended
+			if c.err != nil {
+				return
+			}
+			at = s.until[sl]
 		}
-		w := s.waves[sl]
-		prio := w.prio
-		c.consider(w, s, now, &taken)
-		resort = resort || w.prio != prio
-		gone = gone || w.ended
-		if c.err != nil {
-			return
-		}
+		next = min(next, at)
 	}
 	if s.run.left > 0 && s.valuFree > s.run.at {
+		next = min(next, s.run.at)
 		s.endRun() // another wave's VALU holds it
 	}
 	if gone {
@@ -42,9 +47,10 @@ func (c *CU) visit(si int, now int64) {
 	if resort {
 		s.sort()
 	}
-	next := cache.Never
-	for _, sl := range s.order {
-		next = min(next, s.until[sl])
+	if c.visitAt[si] != cache.Never { // a wave has woken one that was asked before it
+		for _, sl := range s.order {
+			next = min(next, s.until[sl])
+		}
 	}
 	if next != cache.Never {
 		next = c.align(si, max(next, now+1))
@@ -58,14 +64,14 @@ func (c *CU) stall(w *wave, now int64, r StallReason, until int64) {
 		c.account(w, now)
 		w.reason, w.blame = r, w.pc
 	}
-	c.simds[w.simd].until[w.slot] = until
+	*w.until = until
 }
 
 // account books the cycles since the last booking on the current reason.
 func (c *CU) account(w *wave, now int64) {
 	if d := now - w.last; d > 0 {
 		c.st.Stalls[w.reason] += uint64(d)
-		c.st.Inst[w.blame].Stall[w.reason] += uint64(d)
+		c.st.addStall(w.blame, w.reason, uint64(d))
 		if c.rec != nil {
 			c.rec.Stall(w.last, now, c.index(w), w.reason, w.blame)
 		}
@@ -77,11 +83,7 @@ func (c *CU) account(w *wave, now int64) {
 // could be held until next.
 func (c *CU) issued(w *wave, u *uop, now, next int64, gap StallReason) {
 	c.account(w, now)
-	slot := c.spec.IssueInterval
-	is := &c.st.Inst[w.pc]
-	is.Hits++
-	is.Issued += uint64(slot)
-	c.st.Issued[u.unit] += uint64(slot)
+	c.st.addHit(w.pc)
 	c.st.IssuedCount[u.unit]++
 	if c.hook != nil {
 		c.hook(now, int(w.simd), int(w.slot), int(w.pc))
@@ -89,33 +91,34 @@ func (c *CU) issued(w *wave, u *uop, now, next int64, gap StallReason) {
 	if c.rec != nil {
 		c.rec.Issue(now, c.index(w), w.pc)
 	}
-	w.last = now + slot
+	w.last = now + c.interval
 	w.reason, w.blame = gap, w.pc
-	c.simds[w.simd].until[w.slot] = next
+	*w.until = next
 	w.pc++
 	if c.prog.Source != nil {
 		c.follow(w, u)
 	}
 }
 
-// consider tries to issue wave w's next instruction.
-func (c *CU) consider(w *wave, s *simd, now int64, taken *[catNone]bool) {
+// consider tries to issue wave w's next instruction. It takes and returns the
+// categories that are taken in this visit.
+func (c *CU) consider(w *wave, s *simd, now int64, taken uint8) uint8 {
 	if int(w.pc) >= len(c.prog.uops) {
 		w.pc-- // the one that it came from
 		c.fail(w, isa.PastEnd(c.prog.Kernel, c.prog.Launch.WorkgroupID(w.wg.id), int(w.inWG)))
-		return
+		return taken
 	}
 	u := &c.prog.uops[w.pc]
 	if u.line != w.line && !c.fetch(w, u, now) {
-		return
+		return taken
 	}
-	if c.prog.LoopEnd > c.prog.LoopStart {
-		c.markLoop(w, now)
+	if u.inLoop != w.inLoop {
+		c.markLoop(w, now, u.inLoop)
 	}
 	// After a matrix issue the pipe is busy, which says more than "arbitration".
-	if u.category != catNone && taken[u.category] && (u.kind != kindMFMA || s.mfmaFree <= now) {
-		c.stall(w, now, StallArbitration, now+c.spec.IssueInterval)
-		return
+	if taken>>u.category&1 != 0 && (u.kind != kindMFMA || s.mfmaFree <= now) {
+		c.stall(w, now, StallArbitration, now+c.interval)
+		return taken
 	}
 	ok := false
 	switch u.kind {
@@ -137,15 +140,13 @@ func (c *CU) consider(w *wave, s *simd, now int64, taken *[catNone]bool) {
 		c.issueInternal(w, u, now)
 	}
 	if ok {
-		taken[u.category] = true
+		taken |= 1 << u.category
 	}
+	return taken
 }
 
-func (c *CU) markLoop(w *wave, now int64) {
-	in := int(w.pc) >= c.prog.LoopStart && int(w.pc) < c.prog.LoopEnd
-	if in == w.inLoop {
-		return
-	}
+// markLoop books that a wave enters or leaves the marked loop.
+func (c *CU) markLoop(w *wave, now int64, in bool) {
 	w.inLoop = in
 	if in {
 		w.loopAt = now
@@ -190,10 +191,9 @@ func (c *CU) decide(w *wave, u *uop) {
 
 // dependency is the first cycle at which every vector source of u is ready for
 // a reader that needs delay cycles after a VALU write.
-func (w *wave) dependency(u *uop, delay int64) int64 {
+func (c *CU) dependency(w *wave, u *uop, delay int64) int64 {
 	at := int64(-1 << 40)
-	for i := uint8(0); i < u.nsrc; i++ {
-		r := u.src[i]
+	for _, r := range c.prog.srcs[u.srcAt : u.srcAt+int32(u.nsrc)] {
 		for _, t := range w.vready[r.first : r.first+r.n] {
 			at = max(at, t)
 		}
@@ -211,7 +211,7 @@ func (c *CU) issueMFMA(w *wave, u *uop, s *simd, now int64) bool {
 		return false
 	}
 	if d := c.spec.VALUDependent; now-w.valuAt < d {
-		if at := w.dependency(u, d); at > now {
+		if at := c.dependency(w, u, d); at > now {
 			c.stall(w, now, StallDependency, at)
 			return false
 		}
@@ -244,7 +244,7 @@ func (c *CU) issueVALU(w *wave, u *uop, s *simd, now int64) bool {
 		return false
 	}
 	if d := c.spec.VALUDependent; now-w.valuAt < d {
-		if at := w.dependency(u, d); at > now {
+		if at := c.dependency(w, u, d); at > now {
 			c.stall(w, now, StallDependency, at)
 			return false
 		}
@@ -349,7 +349,7 @@ func (c *CU) issueInternal(w *wave, u *uop, now int64) {
 	case kindSetRegisters, kindMBarInit, kindMBarArrive, kindMBarWait, kindTileCopy, kindBlockWait:
 		c.issueExtension(w, u, now)
 	default:
-		c.issued(w, u, now, next+u.idle, StallSleep)
+		c.issued(w, u, now, next+int64(u.idle), StallSleep)
 	}
 }
 
@@ -416,7 +416,6 @@ func (c *CU) endWave(w *wave, u *uop, now int64) {
 			break
 		}
 	}
-	c.settleRows()
 	c.st.Workgroups++
 	c.st.WGCycles += uint64(end - g.start)
 	c.freeWG = append(c.freeWG, g)

@@ -54,7 +54,7 @@ func (c *CU) issueLDS(w *wave, u *uop, s *simd, now int64) bool {
 		return false
 	}
 	if d := c.spec.ValuToAddress; now-w.valuAt < d {
-		if at := w.dependency(u, d); at > now {
+		if at := c.dependency(w, u, d); at > now {
 			c.stall(w, now, StallDependency, at)
 			return false
 		}
@@ -69,10 +69,10 @@ func (c *CU) issueLDS(w *wave, u *uop, s *simd, now int64) bool {
 	}
 	pos := w.lgkmTail % lgkmRing
 	tag := (uint32(w.simd)*uint32(c.spec.WaveSlots)+uint32(w.slot))<<8 | pos
-	ok, free := c.lds.Push(now, lds.Request{Service: m.service, In: u.ldsIn, Out: u.ldsOut, Tag: tag, Pair: w.simd / 2, Side: w.simd & 1})
+	ok, free := c.lds.Push(now, lds.Request{Service: m.service, In: int32(u.ldsIn), Out: int32(u.ldsOut), Tag: tag, Pair: w.simd / 2, Side: w.simd & 1})
 	if !ok {
 		if free == lds.Never {
-			c.ldsWaiters++
+			c.ldsWaiting = append(c.ldsWaiting, int32(c.index(w)))
 		}
 		c.stall(w, now, StallLDSQueue, max(free, now+1))
 		return false
@@ -87,9 +87,8 @@ func (c *CU) issueLDS(w *wave, u *uop, s *simd, now int64) bool {
 	}
 	w.lgkm[w.pushLGKM()].issued = now
 	c.memoryIssue(w, now, CounterLGKM, pos)
-	is := &c.st.Inst[w.pc]
-	is.Conflicts += uint64(m.conflicts)
-	is.Service += uint64(m.service)
+	c.st.addConflicts(w.pc, uint64(m.conflicts))
+	c.st.addService(w.pc, uint64(m.service))
 	c.st.Conflicts += uint64(m.conflicts)
 	c.st.LDSService += uint64(m.service)
 	c.st.LDSPort += uint64(max(u.ldsIn, u.ldsOut))
@@ -107,7 +106,7 @@ func (c *CU) issueVMEM(w *wave, u *uop, s *simd, now int64) bool {
 		return false
 	}
 	if d := c.spec.ValuToAddress; now-w.valuAt < d {
-		if at := w.dependency(u, d); at > now {
+		if at := c.dependency(w, u, d); at > now {
 			c.stall(w, now, StallDependency, at)
 			return false
 		}
@@ -142,15 +141,14 @@ func (c *CU) issueVMEM(w *wave, u *uop, s *simd, now int64) bool {
 	}
 	c.memoryIssue(w, now, CounterVM, pos)
 	op.Tag = (uint32(w.simd)*uint32(c.spec.WaveSlots)+uint32(w.slot))<<8 | pos
-	op.Kind, op.Bytes = cache.MemKind(u.memKind), u.memBytes
+	op.Kind, op.Bytes = cache.MemKind(u.memKind), int32(u.memBytes)
 	c.accessed(w, moved)
 	if c.turn.took(int(w.simd)) {
 		c.wakeWaiting(s, now+c.spec.IssueInterval) // to stand in line again
 	}
 	c.tcp.Push(now)
 	c.tcpNext = min(c.tcpNext, now+1)
-	is := &c.st.Inst[w.pc]
-	is.Lines += uint64(len(op.Lines.Offset))
+	c.st.addLines(w.pc, uint64(len(op.Lines.Offset)))
 	c.st.VMEMLines += uint64(len(op.Lines.Offset))
 	if op.Kind == cache.MemLDSDMA {
 		c.st.LDSFill += uint64(u.memBytes)

@@ -105,7 +105,6 @@ func (s *simd) issuedMFMA(u *uop, now int64, spec *Spec) {
 func (c *CU) bookRun(w *wave, u *uop, n, step uint64) {
 	st, slot := c.st, uint64(c.spec.IssueInterval)
 	st.Stalls[StallMatrix] += n * (step - slot)
-	st.Issued[u.unit] += n * slot
 	st.IssuedCount[u.unit] += n
 	st.MFMABusy += n * uint64(u.busy)
 	if w.inLoop {
@@ -116,25 +115,26 @@ func (c *CU) bookRun(w *wave, u *uop, n, step uint64) {
 	st.unsettled = true
 }
 
-// Settle books all that runs have issued before cycle end. Statistics are complete
-// after it, and whenever a workgroup has ended.
+// Settle books all that runs have issued before cycle end. Statistics of
+// instructions, and wave-cycles by unit, are complete after it.
 func (c *CU) Settle(end int64) {
 	for i := range c.simds {
 		if s := &c.simds[i]; s.run.left > 0 {
 			c.catchUp(s, end)
 		}
 	}
-	c.settleRows()
+	c.settleRuns()
+	c.st.settle(uint64(c.spec.IssueInterval))
 }
 
-// settleRows spreads what bookRun noted over the instructions.
-func (c *CU) settleRows() {
+// settleRuns spreads what bookRun noted over the instructions.
+func (c *CU) settleRuns() {
 	st := c.st
 	if !st.unsettled {
 		return
 	}
 	st.unsettled = false
-	slot, n := uint64(c.spec.IssueInterval), int32(0)
+	slot, n := uint64(c.spec.IssueInterval), int64(0)
 	for i, d := range st.runs {
 		st.runs[i] = 0
 		if n += d; n == 0 {
@@ -142,7 +142,6 @@ func (c *CU) settleRows() {
 		}
 		r := &st.Inst[i]
 		r.Hits += uint64(n)
-		r.Issued += uint64(n) * slot
 		r.Stall[StallMatrix] += uint64(n) * (uint64(c.matrixStep(&c.prog.uops[i])) - slot)
 	}
 }

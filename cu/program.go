@@ -39,45 +39,47 @@ const (
 // is 256.
 type regRange struct{ first, n uint16 }
 
-// uop is a predecoded instruction: everything the issue logic asks, in one
-// cache line or two.
+// uop is a predecoded instruction: everything the issue logic asks, in one line
+// of the host's cache (TestUopSize).
 type uop struct {
 	kind     uopKind
-	unit     isa.Unit
 	category uint8
+	unit     isa.Unit
 	exec     bool // in the slice: executed at issue
+	inLoop   bool // in the marked loop
+	moves    bool // executed, and writes a vector register that addresses come from
 	packed   bool
-	line     int32 // instruction cache line, from the kernel entry
-	moves    bool  // executed, and writes a vector register that addresses come from
-	setsExec bool  // may change EXEC
-	waitVM   int16
-	waitLGKM int16
-	prio     uint8
 	run      uint8 // matrix instructions like this one that follow it
-	flat     bool
-	decided  int16 // branch: index in the recorded decisions, -1 for one that is computed
-	bar      int16 // extensions: barrier object, -1 for none
-	memIdx   int16 // index of the per-wave address cache, -1 if none: of ldsCache for DS
+	line     int32 // instruction cache line, from the kernel entry
 
 	busy    int32 // VALU or matrix occupancy, cycles
 	gap     int32 // MFMA: cycles until the next plain VALU
 	packGap int32 // MFMA: cycles until the next packed VALU
-	idle    int64 // s_nop, s_sleep: cycles
+	idle    int32 // s_nop, s_sleep: cycles; extensions: their number
 
-	ldsKind  lds.Kind
-	ldsIn    int32 // inbound bus cycles
-	ldsOut   int32 // return bus cycles
-	ldsRead  int32 // bytes, all lanes
-	ldsWrite int32
-	twoAddr  bool
-	memKind  uint8 // cache.MemKind
-	memBytes int32 // all lanes
-
-	nsrc     uint8
-	src      [5]regRange // vector sources
-	dst      regRange
+	waitVM   int8
+	waitLGKM int8
+	prio     uint8
+	setsExec bool // may change EXEC
 	sgprRead bool // reads an SGPR (for VALU to SALU latency)
 	sgprW    bool // VALU that writes an SGPR
+
+	flat     bool
+	twoAddr  bool
+	memKind  uint8 // cache.MemKind
+	ldsKind  lds.Kind
+	memIdx   int16 // index of the per-wave address cache, -1 if none: of ldsCache for DS
+	memBytes int16 // all lanes
+	ldsIn    int16 // inbound bus cycles
+	ldsOut   int16 // return bus cycles
+	ldsRead  int16 // bytes, all lanes
+	ldsWrite int16
+	decided  int16 // branch: index in the recorded decisions, -1 for one that is computed
+	bar      int16 // extensions: barrier object, -1 for none
+
+	dst   regRange
+	nsrc  uint8
+	srcAt int32 // vector sources: Program.srcs[srcAt:][:nsrc]
 }
 
 // categories of issue: at most one instruction of each per visit.
@@ -95,6 +97,7 @@ type Program struct {
 	Launch  *isa.Launch
 	Kernel  *isa.Kernel
 	uops    []uop
+	srcs    []regRange // vector sources of all instructions
 	memOps  int
 	ldsOps  int
 	scalars []uint8 // first registers of the lines of scalar registers that loops use
@@ -185,6 +188,7 @@ func NewProgram(s *Spec, l *isa.Launch, o ProgramOptions) (*Program, error) {
 		p.Shares = p.Shares || u.exec && c.Atomic && c.Unit != isa.UnitLDS
 		u.line = int32(in.PC / line)
 		u.decided = int16(p.decisions.Index(i))
+		u.inLoop = i >= p.LoopStart && i < p.LoopEnd
 		u.setsExec = writesExec(in) || strings.HasPrefix(in.Op.String(), "v_cmpx")
 		p.masked = p.masked || u.setsExec
 		p.uops[i] = u
@@ -217,10 +221,10 @@ func vrange(o isa.Operand) (regRange, bool) {
 }
 
 func (p *Program) decode(s *Spec, in *isa.Inst, c isa.Class) (uop, error) {
-	u := uop{unit: c.Unit, memIdx: -1, packed: c.Packed, flat: c.Flat, twoAddr: c.TwoAddr, sgprW: c.SGPRW}
+	u := uop{unit: c.Unit, memIdx: -1, packed: c.Packed, flat: c.Flat, twoAddr: c.TwoAddr, sgprW: c.SGPRW, srcAt: int32(len(p.srcs))}
 	for _, o := range in.Src {
 		if r, ok := vrange(o); ok {
-			u.src[u.nsrc] = r
+			p.srcs = append(p.srcs, r)
 			u.nsrc++
 		}
 		if o.Present() && o.Reg.IsSGPR() {
@@ -229,7 +233,7 @@ func (p *Program) decode(s *Spec, in *isa.Inst, c isa.Class) (uop, error) {
 	}
 	u.dst, _ = vrange(in.Dst)
 	if u.dst.n > 0 && isa.ReadsDst(in) {
-		u.src[u.nsrc] = u.dst
+		p.srcs = append(p.srcs, u.dst)
 		u.nsrc++
 	}
 	if in.Op.IsExtension() {
@@ -287,20 +291,20 @@ func (p *Program) decodeLDS(s *Spec, u *uop, in *isa.Inst, c isa.Class) error {
 		return fmt.Errorf("%s has no LDS phase table", in.Op)
 	}
 	u.ldsKind = k
-	port := int32(s.LDSPortBytes)
-	words := int32(c.Bytes) * isa.Lanes
+	port := s.LDSPortBytes
+	words := int(c.Bytes) * isa.Lanes // 2048 at most, with what follows
 	if c.TwoAddr {
 		words *= 2
 	}
-	up := func(n int32) int32 { return (n + port - 1) / port }
+	up := func(n int) int16 { return int16((n + port - 1) / port) }
 	u.ldsIn = up(4 * isa.Lanes)
 	if c.Store || c.Atomic {
 		u.ldsIn += up(words)
-		u.ldsWrite = words
+		u.ldsWrite = int16(words)
 	}
 	if c.Return {
 		u.ldsOut = up(words)
-		u.ldsRead = words
+		u.ldsRead = int16(words)
 	}
 	u.memIdx = int16(p.ldsOps)
 	p.ldsOps++
@@ -309,7 +313,7 @@ func (p *Program) decodeLDS(s *Spec, u *uop, in *isa.Inst, c isa.Class) error {
 
 func (p *Program) decodeVMEM(u *uop, in *isa.Inst, c isa.Class) {
 	u.kind, u.category = kindVMEM, catVMEM
-	u.memBytes = int32(c.Bytes) * isa.Lanes
+	u.memBytes = int16(int(c.Bytes) * isa.Lanes)
 	u.memKind = memKindOf(c)
 	u.memIdx = -1
 }
@@ -393,16 +397,16 @@ func decodeInternal(u *uop, in *isa.Inst) error {
 	switch in.Op {
 	case isa.S_WAITCNT:
 		u.kind = kindWaitcnt
-		u.waitVM = int16(imm&15 | imm>>14&3<<4)
-		u.waitLGKM = int16(imm >> 8 & 15)
+		u.waitVM = int8(imm&15 | imm>>14&3<<4)
+		u.waitLGKM = int8(imm >> 8 & 15)
 	case isa.S_BARRIER:
 		u.kind = kindBarrier
 	case isa.S_SETPRIO:
 		u.kind, u.prio = kindSetPrio, uint8(imm&3)
 	case isa.S_NOP:
-		u.kind, u.idle = kindNop, int64(imm&15)*4
+		u.kind, u.idle = kindNop, int32(imm&15)*4
 	case isa.S_SLEEP:
-		u.kind, u.idle = kindSleep, int64(imm&127)*64
+		u.kind, u.idle = kindSleep, int32(imm&127)*64
 	case isa.S_ENDPGM:
 		u.kind = kindEnd
 	case isa.S_TRAP:

@@ -74,7 +74,8 @@ type Stats struct {
 	SMEMHits, SMEMMisses     uint64
 	ICacheHits, ICacheMisses uint64
 
-	runs      []int32 // by instruction: how many more runs than before it issued it, see CU.Settle
+	rows      []row   // by instruction: what is not in Inst yet, see CU.Settle
+	runs      []int64 // by instruction: how many more runs than before it issued it, see CU.Settle
 	unsettled bool
 
 	patterns patterns // shared by the CUs that share this Stats

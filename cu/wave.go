@@ -40,11 +40,12 @@ type wave struct {
 	atBar  bool
 	ended  bool
 	inLoop bool
-	age    uint64
+	until  *int64 // the wave's of simd.until
 
 	vmHead, vmTail     uint32
 	lgkmHead, lgkmTail uint32
 
+	age     uint64
 	valuAt  int64 // issue of the latest VALU
 	salWrAt int64 // issue of the latest VALU that wrote an SGPR
 	epoch   uint32

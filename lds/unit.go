@@ -171,7 +171,10 @@ func NewUnit(s Spec) *Unit {
 // Step frees an entry, and the SIMD has the visits of that cycle and the next
 // three to take it before the other may.
 func (u *Unit) Push(now int64, r Request) (ok bool, portFree int64) {
-	u.advance(now)
+	if u.next <= now || now < u.now {
+		u.advance(now)
+	}
+	u.now = now
 	p := &u.pairs[r.Pair]
 	if free := p.latchFree[r.Side]; free > now {
 		return false, free
