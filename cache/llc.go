@@ -35,9 +35,10 @@ type LLC struct {
 	amap     addressMap
 	tags     tags
 	sets     int
-	wheel    wheel
-	arrivals wheel // requests on their way here
-	due      []event
+	wheel    wheel        // misses and memory
+	replies  eventQueue   // lines that leave
+	arrivals []eventQueue // requests on their way here, by source
+	arriveAt int64        // the earliest
 	hbm      *hbm
 	slices   []llcSlice
 	mshrs    []mshr
@@ -66,7 +67,6 @@ type llcQueued struct {
 const (
 	llcRead uint8 = iota
 	llcWrite
-	llcReply
 	llcMemoryRead
 	llcMemoryWrite
 	llcBus
@@ -97,8 +97,8 @@ func NewLLC(cfg LLCConfig, mem HBMConfig, client LLCClient) (*LLC, error) {
 	l := &LLC{
 		cfg: cfg, client: client, amap: amap, sets: sets,
 		tags:   newTags(sets*cfg.Slices, cfg.Ways, cfg.Replacement, cfg.Seed),
-		slices: make([]llcSlice, cfg.Slices),
-		mshrs:  make([]mshr, cfg.Slices*cfg.MSHRsPerSlice),
+		slices: make([]llcSlice, cfg.Slices), arriveAt: Never,
+		mshrs: make([]mshr, cfg.Slices*cfg.MSHRsPerSlice),
 	}
 	if l.hbm, err = newHBM(mem, cfg.LineBytes, &l.wheel); err != nil {
 		return nil, err
@@ -151,20 +151,23 @@ func (l *LLC) ResetStats() {
 // Read announces a line request of source src that arrives at cycle at; the
 // answer is LLCClient.Reply with id.
 func (l *LLC) Read(at int64, src int, line uint64, id uint32) {
-	l.announce(line)
-	l.arrivals.push(event{at: at, addr: line, id: id, src: uint8(src), kind: llcRead})
+	l.coming(event{at: at, addr: line, id: id, src: uint8(src), kind: llcRead})
 }
 
 // Write announces dirty bytes of a line that arrive at cycle at.
 func (l *LLC) Write(at int64, src int, line uint64, bytes int) {
-	l.announce(line)
-	l.arrivals.push(event{at: at, addr: line, bytes: uint16(bytes), src: uint8(src), kind: llcWrite})
+	l.coming(event{at: at, addr: line, bytes: uint16(bytes), src: uint8(src), kind: llcWrite})
 }
 
-// announce notes the set of a line that will be looked up.
-func (l *LLC) announce(line uint64) {
-	slice, set, _ := l.amap.split(line)
+// coming notes a request and the set that will be looked up.
+func (l *LLC) coming(e event) {
+	slice, set, _ := l.amap.split(e.addr)
 	l.announced = append(l.announced, int32(slice*l.sets+set))
+	for int(e.src) >= len(l.arrivals) {
+		l.arrivals = append(l.arrivals, eventQueue{})
+	}
+	l.arrivals[e.src].push(e)
+	l.arriveAt = min(l.arriveAt, e.at)
 }
 
 // touch reads the announced sets, so that the host's misses on the directory
@@ -178,10 +181,10 @@ func (l *LLC) touch() {
 }
 
 // Next returns the cycle of the next event inside, or Never.
-func (l *LLC) Next() int64 { return min(l.wheel.nextAt(), l.arrivals.nextAt()) }
+func (l *LLC) Next() int64 { return min(l.wheel.nextAt(), l.replies.nextAt(), l.arriveAt) }
 
 // Idle reports whether nothing is under way.
-func (l *LLC) Idle() bool { return l.wheel.pending == 0 && l.arrivals.pending == 0 }
+func (l *LLC) Idle() bool { return l.Next() == Never }
 
 // Advance handles everything that happens at cycle now. Nothing earlier may be
 // pending. Requests of a cycle come after what happens inside and in order of
@@ -191,23 +194,17 @@ func (l *LLC) Advance(now int64) {
 		l.touch()
 	}
 	l.inside(now)
-	l.arrivals.advance(now)
-	e, ok := l.arrivals.pop()
-	if !ok {
+	if l.arriveAt > now {
 		return
 	}
-	for ; ok; e, ok = l.arrivals.pop() {
-		i := len(l.due)
-		l.due = append(l.due, e)
-		for ; i > 0 && l.due[i-1].src > e.src; i-- {
-			l.due[i] = l.due[i-1]
+	l.arriveAt = Never
+	for i := range l.arrivals {
+		q := &l.arrivals[i]
+		for q.nextAt() <= now {
+			l.arrive(now, q.pop())
 		}
-		l.due[i] = e
+		l.arriveAt = min(l.arriveAt, q.nextAt())
 	}
-	for i := range l.due {
-		l.arrive(now, &l.due[i])
-	}
-	l.due = l.due[:0]
 	l.inside(now)
 }
 
@@ -216,11 +213,9 @@ func (l *LLC) inside(now int64) {
 	for {
 		e, ok := l.wheel.pop()
 		if !ok {
-			return
+			break
 		}
 		switch e.kind {
-		case llcReply:
-			l.client.Reply(now, int(e.src), e.id)
 		case llcMemoryRead, llcMemoryWrite:
 			slice, line := l.amap.local(e.addr)
 			channel, line := l.channelOf(slice, line)
@@ -236,6 +231,10 @@ func (l *LLC) inside(now int64) {
 		case llcData:
 			l.fill(now, e.id)
 		}
+	}
+	for l.replies.nextAt() <= now {
+		e := l.replies.pop()
+		l.client.Reply(now, int(e.src), e.id)
 	}
 }
 
@@ -432,7 +431,7 @@ func (l *LLC) wait(n int, e *event, start int64) {
 
 func (l *LLC) reply(at int64, e *event) {
 	l.stats.answered(at - e.at)
-	l.wheel.push(event{at: at, id: e.id, src: e.src, kind: llcReply})
+	l.replies.push(event{at: at, id: e.id, src: e.src})
 }
 
 // fill answers all that waited for a line of memory and frees its register.
@@ -449,7 +448,7 @@ func (l *LLC) fill(now int64, id uint32) {
 		w := &l.waiters[n-1]
 		at := max(now, w.start+l.cfg.LatencyCycles)
 		l.stats.answered(at - w.arrived)
-		l.wheel.push(event{at: at, id: w.tag, src: w.src, kind: llcReply})
+		l.replies.push(event{at: at, id: w.tag, src: w.src})
 		next := w.next
 		w.next = l.freeWait
 		l.freeWait = n

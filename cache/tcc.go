@@ -53,7 +53,7 @@ type TCC struct {
 	amap     addressMap
 	tags     tags
 	sets     int
-	wheel    wheel // fetches, write-backs
+	events   eventQueue // fetches, write-backs
 	fills    fillQueue
 	channels []tccChannel
 	mshrs    []mshr // channel by channel
@@ -176,7 +176,7 @@ func (t *TCC) ResetStats() {
 func (t *TCC) TLB() *TLB { return t.tlb }
 
 // Next returns the cycle of the next event inside, or Never.
-func (t *TCC) Next() int64 { return min(t.wheel.nextAt(), t.fills.nextAt()) }
+func (t *TCC) Next() int64 { return min(t.events.nextAt(), t.fills.nextAt()) }
 
 // Place is where a line belongs.
 type Place struct {
@@ -198,7 +198,7 @@ func (t *TCC) Lookahead() int64 { return min(t.answer, t.hit, t.ack) }
 // Idle reports whether the answer to every accepted request is known and no fill
 // is on its way.
 func (t *TCC) Idle() bool {
-	return t.outstanding == 0 && t.wheel.pending == 0 && t.fills.empty()
+	return t.outstanding == 0 && t.events.empty() && t.fills.empty()
 }
 
 // Read implements L2Port.
@@ -333,7 +333,7 @@ func (t *TCC) read(ch *tccChannel, row, way int, tag uint32, r *tccRequest, star
 	set.fetch(way, n%t.cfg.MSHRsPerChannel, m)
 	t.wait(n, r, start)
 	at := t.tlb.Lookup(start+t.lookup, r.line)
-	t.wheel.push(event{at: at, addr: r.line, id: uint32(n), kind: tccFetch})
+	t.events.push(event{at: at, addr: r.line, id: uint32(n), kind: tccFetch})
 	return true
 }
 
@@ -370,7 +370,7 @@ func (t *TCC) allocate(row int, tag uint32, start int64) int {
 	}
 	if dirty := set.state[way] & lineDirtyMask; dirty != 0 {
 		old := t.amap.join(row/t.sets, row%t.sets, set.tag[way]-1)
-		t.wheel.push(event{at: start + t.lookup, addr: old, bytes: dirty, kind: tccWriteBack})
+		t.events.push(event{at: start + t.lookup, addr: old, bytes: dirty, kind: tccWriteBack})
 	}
 	t.tags.install(set, way, tag, 0)
 	return way
@@ -395,15 +395,11 @@ func (t *TCC) Fill(at int64, id uint32) {
 // Advance handles everything that happens inside at cycle now. Nothing earlier
 // may be pending.
 func (t *TCC) Advance(now int64) {
-	t.wheel.advance(now)
 	for t.fills.nextAt() <= now {
 		t.fill(now, t.fills.pop())
 	}
-	for {
-		e, ok := t.wheel.pop()
-		if !ok {
-			return
-		}
+	for t.events.nextAt() <= now {
+		e := t.events.pop()
 		switch e.kind {
 		case tccFetch:
 			t.client.Fetch(now, e.addr, e.id)
