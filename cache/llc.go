@@ -312,7 +312,7 @@ func (l *LLC) read(sl *llcSlice, row, way int, tag uint32, e *event, start int64
 	set := &l.tags.sets[row]
 	if way >= 0 {
 		state := set.state[way]
-		if state&lineReadable != 0 {
+		if readable(state) {
 			l.tags.use(set, way)
 			l.stats.ReadHits++
 			l.sources[e.src].Hits++

@@ -91,8 +91,15 @@ func TestMemoryUnloadedLatency(t *testing.T) {
 }
 
 func TestLLCMergesMisses(t *testing.T) {
-	cfg, mem := smallLLC()
-	b := newLLCBench(t, cfg, mem)
+	for _, mshrs := range []int{4, 512} {
+		cfg, mem := smallLLC()
+		cfg.MSHRsPerSlice = mshrs
+		mergesMisses(t, newLLCBench(t, cfg, mem))
+	}
+}
+
+func mergesMisses(t *testing.T, b *llcBench) {
+	t.Helper()
 	b.llc.Read(0, 0, 0, 1)
 	b.llc.Read(50, 1, 0, 2)
 	b.llc.Read(300, 2, 0, 3)

@@ -17,6 +17,10 @@ const (
 	lineMSHRLimit = 1 << 12 // miss registers addressable
 )
 
+// readable reports that every byte of a line is here. Of a line in flight the bit
+// belongs to the number of its miss register.
+func readable(state uint16) bool { return state&(lineReadable|lineInFlight) == lineReadable }
+
 // maxTagWays is what one 64-bit LRU word orders.
 const maxTagWays = 16
 

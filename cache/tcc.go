@@ -59,6 +59,7 @@ type TCC struct {
 	mshrs    []mshr // channel by channel
 	waiters  []waiter
 	freeWait int32
+	chains   []int32 // scratch space of TouchFills
 	stats    LevelStats
 	tlb      *TLB
 
@@ -265,7 +266,7 @@ func (t *TCC) serve(r *tccRequest, from int64) bool {
 	way := t.tags.sets[row].lookup(tag)
 	if r.bytes == 0 {
 		cost := t.readCost
-		if r.atomic.Bytes != 0 && way >= 0 && t.tags.sets[row].state[way]&lineReadable != 0 {
+		if r.atomic.Bytes != 0 && way >= 0 && readable(t.tags.sets[row].state[way]) {
 			cost = t.modify(row, way, r, start)
 		} else if !t.read(ch, row, way, tag, r, start) {
 			return false
@@ -299,7 +300,7 @@ func (t *TCC) read(ch *tccChannel, row, way int, tag uint32, r *tccRequest, star
 	set := &t.tags.sets[row]
 	if way >= 0 {
 		state := set.state[way]
-		if state&lineReadable != 0 {
+		if readable(state) {
 			t.tags.use(set, way)
 			t.stats.ReadHits++
 			t.stats.answered(start + t.hit - r.arrived)

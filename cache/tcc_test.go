@@ -115,8 +115,19 @@ func TestUnloadedLatency(t *testing.T) {
 
 // TestHitOnLineInFlight: later requests join the miss, are hits, and leave one
 // per cycle when the line is there.
+// TestHitOnLineInFlight: also where a miss register's number reaches the bit that
+// marks a readable line.
 func TestHitOnLineInFlight(t *testing.T) {
-	b := newTCCBench(t, smallL2(), 500)
+	for _, mshrs := range []int{4, 512} {
+		cfg := smallL2()
+		cfg.MSHRsPerChannel = mshrs
+		hitOnLineInFlight(newTCCBench(t, cfg, 500))
+	}
+}
+
+func hitOnLineInFlight(b *tccBench) {
+	t := b.t
+	t.Helper()
 	b.read(0, 0, 0, 1)
 	b.read(5, 1, 0, 2)
 	b.read(100, 2, 0, 3)

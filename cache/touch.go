@@ -35,15 +35,31 @@ func (t *TCC) Touch(p Place) uint64 {
 // TouchFills reads what the fills before cycle to will use.
 func (t *TCC) TouchFills(to int64) uint64 {
 	var x uint64
-	for _, f := range t.fills.events[t.fills.head:] {
-		if f.at >= to {
+	fills := t.fills.events[t.fills.head:]
+	for i := range fills {
+		if fills[i].at >= to {
+			fills = fills[:i]
 			break
 		}
-		m := &t.mshrs[f.id]
-		x += t.tags.sets[m.set].order
-		for n := m.head; n != 0; n = t.waiters[n-1].next {
-			x++
+		x += uint64(t.mshrs[fills[i].id].next)
+	}
+	// A step each of all chains of waiters, so that their misses overlap too.
+	t.chains = t.chains[:0]
+	for i := range fills {
+		m := &t.mshrs[fills[i].id]
+		s := &t.tags.sets[m.set]
+		x += s.order + uint64(s.state[0])
+		t.chains = append(t.chains, m.head)
+	}
+	for left := t.chains; len(left) > 0; {
+		k := 0
+		for _, n := range left {
+			if n != 0 {
+				left[k] = t.waiters[n-1].next
+				k++
+			}
 		}
+		left = left[:k]
 	}
 	return x
 }
