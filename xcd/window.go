@@ -108,6 +108,7 @@ type pool struct {
 	errs    []error
 	next    atomic.Int64
 	end     int64
+	back    bool // this window's dies are run from the last to the first, see run
 	start   []chan struct{}
 	wait    sync.WaitGroup
 }
@@ -134,9 +135,11 @@ func (p *pool) close() {
 }
 
 // run runs every die up to cycle end. Of several errors it returns that of the
-// first die.
+// first die. Windows run the dies forwards and backwards in turn: what the last
+// ones have left in the host's caches is used before it is gone.
 func (p *pool) run(end int64) error {
 	p.end = end
+	p.back = !p.back
 	p.next.Store(0)
 	p.wait.Add(len(p.start))
 	for _, ch := range p.start {
@@ -157,6 +160,9 @@ func (p *pool) work() {
 		i := int(p.next.Add(1)) - 1
 		if i >= len(p.engines) {
 			return
+		}
+		if p.back {
+			i = len(p.engines) - 1 - i
 		}
 		p.errs[i] = p.engines[i].RunUntil(p.end)
 	}

@@ -60,6 +60,8 @@ type XCD struct {
 	crossbarAt int64     // the earliest lane
 	quantum    int64
 	begin      int64 // of the quantum
+	back       bool  // the quantum's CUs are run from the last block to the first
+	block      int32 // of the CUs that are run now, + 1
 	l2         *cache.TCC
 	dispatch   *dispatcher
 	out        burstSender
@@ -136,9 +138,12 @@ type request struct {
 	next  int32        // of the same cycle, index + 1
 }
 
-// askedAt is the list of the requests of one cycle, index + 1. All requests of a
-// quantum lie in one place, which stays in the host's caches.
-type askedAt struct{ first, last int32 }
+// askedAt is the list of the requests of one cycle, index + 1, CUs in order. All
+// requests of a quantum lie in one place, which stays in the host's caches.
+type askedAt struct {
+	first, last int32
+	block, mine int32 // when CUs run backwards: the last block + 1, and its last request
+}
 
 // Handle runs the die to the end of the window, quantum by quantum. Nothing
 // that a CU does can come back to it, or to another CU, in less than the L2's
@@ -213,7 +218,14 @@ func (x *XCD) launch(now int64) {
 // than the quantum.
 func (x *XCD) runCUs(from, to int64) {
 	x.begin = from
-	for at := 0; at < len(x.cus); at += touchedTogether {
+	x.back = !x.back
+	blocks := (len(x.cus) + touchedTogether - 1) / touchedTogether
+	for n := range blocks {
+		if x.back {
+			n = blocks - 1 - n
+		}
+		x.block = int32(n) + 1
+		at := n * touchedTogether
 		end := min(at+touchedTogether, len(x.cus))
 		x.touch(at, end, to)
 		for i := at; i < end; i++ {
@@ -386,12 +398,23 @@ func (x *XCD) request(now int64, r request) {
 	x.requests = append(x.requests, r)
 	n := int32(len(x.requests))
 	a := &x.asking[now-x.begin]
-	if a.first == 0 {
-		a.first = n
-	} else {
+	switch {
+	case a.first == 0:
+		a.first, a.last = n, n
+	case !x.back:
 		x.requests[a.last-1].next = n
+		a.last = n
+	case a.block != x.block: // before those of the CUs that have run
+		x.requests[n-1].next = a.first
+		a.first = n
+	default:
+		m := &x.requests[a.mine-1]
+		x.requests[n-1].next = m.next
+		if m.next = n; a.mine == a.last {
+			a.last = n
+		}
 	}
-	a.last = n
+	a.block, a.mine = x.block, n
 }
 
 // Read implements cache.L2Port. The crossbar takes every request: what a CU can
