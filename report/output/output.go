@@ -48,6 +48,9 @@ type target struct {
 
 // find follows a name to its file, which need not exist.
 func find(path string) (target, error) {
+	if path == "-" { // elsewhere that means standard output
+		return target{}, errors.New("- is no file name: give /dev/stdout for standard output, or ./- for a file of that name")
+	}
 	st, err := os.Stat(path)
 	switch {
 	case err == nil && st.IsDir() || strings.HasSuffix(path, "/"):

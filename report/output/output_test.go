@@ -98,6 +98,7 @@ func TestRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
+		"-":                           "no file name",
 		dir:                           "is a directory",
 		filepath.Join(dir, "x") + "/": "is a directory",
 		filepath.Join(dir, "no", "x"): "there is no directory",
