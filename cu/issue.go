@@ -9,10 +9,10 @@ import (
 // age; at most one instruction per wave and one per category.
 func (c *CU) visit(si int, now int64) {
 	s := &c.simds[si]
-	if s.run.left > 0 {
-		c.catchUp(s, now)
-	}
 	taken := uint8(0) // bit mask of categories
+	if s.run.left > 0 && c.catchUp(s, now) {
+		taken = 1 << catVector
+	}
 	resort, gone := false, false
 	next := cache.Never
 	c.visitAt[si] = cache.Never

@@ -59,27 +59,51 @@ func (c *CU) matrixStep(u *uop) int64 {
 	return (int64(u.busy) + n - 1) / n * n
 }
 
-// catchUp books what a SIMD's run has issued before cycle now. What issues in now
-// is left to the visit.
-func (c *CU) catchUp(s *simd, now int64) {
+// catchUp books what a SIMD's run has issued before cycle now, and what it issues
+// in now if its wave is the first to be asked; it reports whether that was so.
+// Otherwise the visit asks it in its turn.
+func (c *CU) catchUp(s *simd, now int64) (issued bool) {
 	r := &s.run
-	if now > r.at {
-		n := min(int64(r.left), (now-1-r.at)/r.step+1)
-		w := s.waves[r.slot]
-		u := &c.prog.uops[w.pc]
-		last := r.at + (n-1)*r.step
-		c.bookRun(w, u, uint64(n), uint64(r.step))
-		w.pc += int32(n)
-		w.blame, w.last = w.pc, last+c.spec.IssueInterval
-		s.issuedMFMA(u, last, c.spec)
-		r.at, r.left = last+r.step, r.left-int32(n)
-		if r.left == 0 && c.prog.Source == nil {
-			w.reason, w.blame = StallDependency, w.pc-1
-		}
+	if s.order[0] == r.slot {
+		issued = c.bookRun(s, now+1) == now
+	} else {
+		c.bookRun(s, now)
 	}
 	if r.left > 0 && r.at == now {
 		s.endRun()
 	}
+	return issued
+}
+
+// bookRun books what a SIMD's run issues before cycle end and returns when it
+// issued the last of that, or -1. The instructions' rows are left to settleRuns.
+func (c *CU) bookRun(s *simd, end int64) (last int64) {
+	r := &s.run
+	if r.at >= end {
+		return -1
+	}
+	n := min(int64(r.left), (end-1-r.at)/r.step+1)
+	last = r.at + (n-1)*r.step
+	r.at, r.left = last+r.step, r.left-int32(n)
+	w := s.waves[r.slot]
+	u := &c.prog.uops[w.pc]
+	s.issuedMFMA(u, last, c.spec)
+	st, slot, k := c.st, c.spec.IssueInterval, uint64(n)
+	st.Stalls[StallMatrix] += k * uint64(r.step-slot)
+	st.IssuedCount[u.unit] += k
+	st.MFMABusy += k * uint64(u.busy)
+	if w.inLoop {
+		st.LoopMFMA += k * uint64(u.busy)
+	}
+	st.runs[w.pc]++
+	w.pc += int32(n)
+	st.runs[w.pc]--
+	st.unsettled = true
+	w.blame, w.last = w.pc, last+slot
+	if r.left == 0 && c.prog.Source == nil {
+		w.reason, w.blame = StallDependency, w.pc-1
+	}
+	return last
 }
 
 // endRun has the wave of a run asked for its next instruction.
@@ -100,27 +124,12 @@ func (s *simd) issuedMFMA(u *uop, now int64, spec *Spec) {
 	}
 }
 
-// bookRun books n instructions, from the one that w is at on, that issued each
-// step cycles after the one before. Their rows are left to settle.
-func (c *CU) bookRun(w *wave, u *uop, n, step uint64) {
-	st, slot := c.st, uint64(c.spec.IssueInterval)
-	st.Stalls[StallMatrix] += n * (step - slot)
-	st.IssuedCount[u.unit] += n
-	st.MFMABusy += n * uint64(u.busy)
-	if w.inLoop {
-		st.LoopMFMA += n * uint64(u.busy)
-	}
-	st.runs[w.pc]++
-	st.runs[w.pc+int32(n)]--
-	st.unsettled = true
-}
-
 // Settle books all that runs have issued before cycle end. Statistics of
 // instructions, and wave-cycles by unit, are complete after it.
 func (c *CU) Settle(end int64) {
 	for i := range c.simds {
 		if s := &c.simds[i]; s.run.left > 0 {
-			c.catchUp(s, end)
+			c.bookRun(s, end)
 		}
 	}
 	c.settleRuns()
