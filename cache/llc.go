@@ -35,8 +35,7 @@ type LLC struct {
 	amap     addressMap
 	tags     tags
 	sets     int
-	wheel    wheel        // misses and memory
-	replies  eventQueue   // lines that leave
+	wheel    wheel
 	arrivals []eventQueue // requests on their way here, by source
 	arriveAt int64        // the earliest
 	hbm      *hbm
@@ -67,6 +66,7 @@ type llcQueued struct {
 const (
 	llcRead uint8 = iota
 	llcWrite
+	llcReply
 	llcMemoryRead
 	llcMemoryWrite
 	llcBus
@@ -181,7 +181,7 @@ func (l *LLC) touch() {
 }
 
 // Next returns the cycle of the next event inside, or Never.
-func (l *LLC) Next() int64 { return min(l.wheel.nextAt(), l.replies.nextAt(), l.arriveAt) }
+func (l *LLC) Next() int64 { return min(l.wheel.nextAt(), l.arriveAt) }
 
 // Idle reports whether nothing is under way.
 func (l *LLC) Idle() bool { return l.Next() == Never }
@@ -213,9 +213,11 @@ func (l *LLC) inside(now int64) {
 	for {
 		e, ok := l.wheel.pop()
 		if !ok {
-			break
+			return
 		}
 		switch e.kind {
+		case llcReply:
+			l.client.Reply(now, int(e.src), e.id)
 		case llcMemoryRead, llcMemoryWrite:
 			slice, line := l.amap.local(e.addr)
 			channel, line := l.channelOf(slice, line)
@@ -231,10 +233,6 @@ func (l *LLC) inside(now int64) {
 		case llcData:
 			l.fill(now, e.id)
 		}
-	}
-	for l.replies.nextAt() <= now {
-		e := l.replies.pop()
-		l.client.Reply(now, int(e.src), e.id)
 	}
 }
 
@@ -431,7 +429,7 @@ func (l *LLC) wait(n int, e *event, start int64) {
 
 func (l *LLC) reply(at int64, e *event) {
 	l.stats.answered(at - e.at)
-	l.replies.push(event{at: at, id: e.id, src: e.src})
+	l.wheel.push(event{at: at, id: e.id, src: e.src, kind: llcReply})
 }
 
 // fill answers all that waited for a line of memory and frees its register.
@@ -448,7 +446,7 @@ func (l *LLC) fill(now int64, id uint32) {
 		w := &l.waiters[n-1]
 		at := max(now, w.start+l.cfg.LatencyCycles)
 		l.stats.answered(at - w.arrived)
-		l.replies.push(event{at: at, id: w.tag, src: w.src})
+		l.wheel.push(event{at: at, id: w.tag, src: w.src, kind: llcReply})
 		next := w.next
 		w.next = l.freeWait
 		l.freeWait = n
