@@ -33,6 +33,7 @@ const (
 const (
 	Pinned   = "pinned"
 	Compiler = "compiler"
+	Clang22  = "clang22"
 )
 
 // group is the number of query heads that share a KV head.
@@ -378,7 +379,7 @@ func (m *bwdMain) streams() {
 // as KV heads and (Hkv, N/256, B) for groups.
 func (s *bwdSpec) grid() (grid, place [3]int) {
 	switch {
-	case s.schedule == PingPong8 || s.registers == Compiler:
+	case s.schedule == PingPong8 || s.registers != Pinned:
 		place = [3]int{1, 2, 0}
 	case s.kvHeads < s.heads:
 		place = [3]int{0, 2, 1}
@@ -397,6 +398,9 @@ func (m *bwdMain) finish(mem *isa.Memory, args []uint64) (*Built, error) {
 	name := fmt.Sprintf("attention_backward_%s_%s", m.schedule, map[bool]string{true: "causal", false: "full"}[m.causal])
 	if m.group() > 1 {
 		name += fmt.Sprintf("_gqa%d", m.group())
+	}
+	if m.schedule == Interleave4 && m.registers != Pinned {
+		name += "_" + m.registers
 	}
 	grid, place := m.grid()
 	bt, err := m.launch(name, m.nw, grid, mem, args, ldsRequest950)

@@ -31,7 +31,7 @@ func resolveBwd(r Request) (*bwdSpec, error) {
 	if s.schedule, err = r.Choice(bwdName, "schedule", Interleave4, PingPong8); err != nil {
 		return nil, err
 	}
-	if s.registers, err = r.Choice(bwdName, "registers", Pinned, Compiler); err != nil {
+	if s.registers, err = r.Choice(bwdName, "registers", registerModels...); err != nil {
 		return nil, err
 	}
 	return s, s.check(dim)
@@ -116,6 +116,11 @@ func bwdMainKernel(s *bwdSpec, d *bwdData) (*Built, error) {
 		newBwd8(m).build()
 		m.SOPP(isa.S_ENDPGM, 0)
 		at, err = m.allocate(256) // two waves a SIMD
+	case s.registers != Pinned:
+		m = newBwd(s, 4, true)
+		newBwdTiles(m).build()
+		m.SOPP(isa.S_ENDPGM, 0)
+		at, err = m.compile(m.loopStart, m.loopEnd, s.registers)
 	default:
 		m = newBwd(s, 4, false)
 		newBwd4(m).build()
@@ -126,7 +131,11 @@ func bwdMainKernel(s *bwdSpec, d *bwdData) (*Built, error) {
 		return nil, err
 	}
 	m.loopStart, m.loopEnd = at[m.loopStart], at[m.loopEnd]
-	return m.finish(d.mem, args)
+	bt, err := m.finish(d.mem, args)
+	if bt != nil {
+		bt.compiled = m.schedule == Interleave4
+	}
+	return bt, err
 }
 
 // limit is the largest error that passes. A gradient is a sum of terms of which
@@ -141,18 +150,13 @@ func bwdForms() []Info {
 	var all []Info
 	for _, f := range []struct{ schedule, registers, summary string }{
 		{Interleave4, Pinned, "4 waves, AGPRs as inputs of the matrix instructions"},
-		{Interleave4, Compiler, "4 waves, registers as a compiler chooses them"},
+		{Interleave4, Compiler, "4 waves, in the order of tile-level source, registers as a compiler chooses them"},
 		{PingPong8, Pinned, "8 waves in two groups that take turns at the matrix pipe and at memory"},
 	} {
 		s := &bwdSpec{cpu: isa.GFX950, batch: 1, heads: 1, kvHeads: 1, seq: bwdKV, schedule: f.schedule, registers: f.registers}
 		b, err := bwdMainKernel(s, newBwdData(s))
 		if err != nil {
 			panic("workloads: " + err.Error()) // a form that does not build at its own size
-		}
-		if f.registers == Compiler {
-			if _, err := compilerRegisters(b); err != nil {
-				panic("workloads: " + err.Error())
-			}
 		}
 		k := b.Launch.Kernel
 		i := Info{Name: bwdName, Summary: f.summary, CPU: s.cpu, Variant: f.registers, Schedule: s.schedule, Tile: "64x256x128",

@@ -62,7 +62,7 @@ func (p *bwd8) stagger(first bool) {
 func (p *bwd8) prologue() {
 	p.Cluster("prologue", "other")
 	p.fillK()
-	p.loadV(p.v)
+	p.loadV(func(i int) Val { return p.v.At(4*i, 4) })
 	for h := range 2 {
 		p.fillQO(false, h, 0)
 		p.fillQO(true, h, 0)

@@ -23,7 +23,7 @@ const (
 func newBwd4(m *bwdMain) *bwd4 {
 	// Of the registers below v30 four hold addresses; no two of a group are needed
 	// at once.
-	for _, group := range [][]string{{"O", "OC", "QC", "L", "R0", "R4", "R8", "R<", "Q"}, {"W", "D", "DQ"}, {"K0", "K1", "K2", "K3"}, {"KC0", "KC4", "KC8", "KC<"}} {
+	for _, group := range [][]string{{"O", "OC", "QC", "L", "R0", "Q"}, {"W", "D", "DQ"}, {"K0"}, {"KC0"}} {
 		a := m.VGPR(1)
 		for _, name := range group {
 			m.at[name] = a
@@ -83,7 +83,7 @@ func (p *bwd4) build() {
 func (p *bwd4) prologue() {
 	p.Cluster("prologue", "other")
 	p.fillK()
-	p.loadV(p.v)
+	p.loadV(func(i int) Val { return p.v.At(4*i, 4) })
 	for h := range 2 {
 		for i := range p.voffQ {
 			p.fillQO(false, h, i)
@@ -109,8 +109,9 @@ func (p *bwd4) prologue() {
 	}
 }
 
-// loadV loads the wave's rows of V as operands of its 16-row tiles.
-func (m *bwdMain) loadV(v Val) {
+// loadV loads the wave's rows of V as operands of its 16-row tiles; v(4*t+c) is k
+// step c of tile t.
+func (m *bwdMain) loadV(v func(i int) Val) {
 	t0, t1, s0, s1 := m.t.At(0, 1), m.t.At(1, 1), m.s.At(0, 1), m.s.At(1, 1)
 	// V by rows: lane%16 is the row of a tile, lane/16 the 8 columns out of 32.
 	m.SMov(s1, Imm(m.kvStride()))
@@ -123,7 +124,7 @@ func (m *bwdMain) loadV(v Val) {
 	m.SMov(s0, Imm(0))
 	for t := range m.kv / 16 {
 		for c := range 4 {
-			m.BufferOp(isa.BUFFER_LOAD_DWORDX4, v.At((t*4+c)*4, 4), t0, m.srdV, s0, c*64, false)
+			m.BufferOp(isa.BUFFER_LOAD_DWORDX4, v(t*4+c), t0, m.srdV, s0, c*64, false)
 		}
 		m.SAdd(s0, s0, Imm(16*m.kvStride()))
 	}
@@ -310,27 +311,11 @@ func (m *bwdMain) nextDQ(step bool) {
 	}
 }
 
-// memory places the LDS reads of the slice and the next, and the fills. Where a
-// compiler has the registers, its VGPRs are full: it computes the address again for
-// every stretch of reads, where the pinned form keeps it for all reads of a tile.
+// memory places the LDS reads of the slice and the next, and the fills.
 func (p *bwd4) memory(w *weave, s int) {
-	again := p.registers == Compiler
-	part := func(i, n int) int { // first of i's stretch of n
-		if again {
-			return i / n * n
-		}
-		return 0
-	}
-	stretch := func(at, step float64, first, n int, addr func(i int) tileAddress, read func(i int)) {
-		if again && addr != nil {
-			w.put(at-0.05, func() { p.address(addr(first)) })
-		}
-		w.spread(at, step, n, func(i int) { read(first + i) })
-	}
-	readK := func(i int) { p.readK(p.kTile(i/4, i%4), i/4, part(i/4, 1), i%4) }
-	atK := func(i int) tileAddress { return p.atK(i / 4) }
-	stretch(0.4, 1, 8, 4, atK, readK)
-	stretch(4.4, 1, 12, 4, atK, readK)
+	readK := func(i int) { p.readK(p.kTile(i/4, i%4), i/4, 0, i%4) }
+	w.spread(0.4, 1, 4, func(i int) { readK(8 + i) })
+	w.spread(4.4, 1, 4, func(i int) { readK(12 + i) })
 	w.put(8.2, func() { p.address(p.atO(s)) })
 	w.spread(8.4, 1, 4, func(c int) { p.readO(p.do.At(c*4, 4), c) })
 	w.put(16.1, func() { p.address(p.atOCol(s)) })
@@ -339,24 +324,16 @@ func (p *bwd4) memory(w *weave, s int) {
 	w.spread(24.3, 0.9, 8, func(i int) { p.readQCol(p.qT.At(i*2, 2), i/2, i%2) })
 	col := func(i int) { // k step, half and column tile
 		j, h, n := i/4, i/2%2, i%2
-		p.readKCol(p.kCols(j, n).At(h*2, 2), j*2+h, part(j*2+h, 4), n)
+		p.readKCol(p.kCols(j, n).At(h*2, 2), j*2+h, 0, n)
 	}
-	atCol := func(i int) tileAddress { return p.atKCol(i / 2) }
-	if !again {
-		w.put(32.2, func() { p.address(p.atKCol(0)) })
-	}
-	stretch(32.4, 0.85, 0, 8, atCol, col)
-	stretch(40.1, 0.23, 8, 8, atCol, col)
+	w.put(32.2, func() { p.address(p.atKCol(0)) })
+	w.spread(32.4, 0.85, 8, col)
+	w.spread(40.1, 0.23, 8, func(i int) { col(8 + i) })
 	w.put(33, func() { p.address(p.atWrite()) })
-	readDS := func(i int) { p.readDS(p.dsT.At(i*2, 2), i, part(i, 4)) }
-	if !again {
-		w.put(41.99, func() { p.address(p.atRead(0)) })
-	}
-	for i := range 4 {
-		stretch(42.05+float64(i), 0.25, 4*i, 4, p.atRead, readDS)
-	}
-	stretch(46.05, 0.2, 16, 8, atCol, col)
-	stretch(48.3, 0.6, 24, 8, atCol, col)
+	w.put(41.99, func() { p.address(p.atRead(0)) })
+	w.spread(42.05, 0.25, 16, func(i int) { p.readDS(p.dsT.At(i*2, 2), i, 0) })
+	w.spread(46.05, 0.2, 8, func(i int) { col(16 + i) })
+	w.spread(48.3, 0.6, 8, func(i int) { col(24 + i) })
 	next := (s + 1) % 4
 	if s == 3 {
 		w.put(30.9, p.otherBuffers)
@@ -368,11 +345,9 @@ func (p *bwd4) memory(w *weave, s int) {
 	w.put(41.5, func() { p.readL(); p.readDelta() })
 	w.put(54.2, func() { p.address(p.atQ(next)) })
 	w.spread(54.4, 1, 4, func(c int) { p.readQ(p.q.At(c*4, 4), c) })
-	if !again {
-		w.put(55.3, func() { p.address(p.atK(0)) })
-	}
-	stretch(55.5, 0.9, 0, 4, atK, readK)
-	stretch(59.1, 0.9, 4, 4, atK, readK)
+	w.put(55.3, func() { p.address(p.atK(0)) })
+	w.spread(55.5, 0.9, 4, readK)
+	w.spread(59.1, 0.9, 4, func(i int) { readK(4 + i) })
 	if p.last {
 		return
 	}

@@ -55,6 +55,7 @@ func TestBackwardComputes(t *testing.T) {
 		bwdForm(2, 1, 512, "causal=true"),
 		bwdForm(1, 1, 256, "schedule=pingpong8"),
 		bwdForm(1, 1, 256, "registers=compiler"),
+		bwdForm(2, 1, 512, "registers=clang22", "causal=true"),
 		bwdForm(2, 1, 512, "schedule=pingpong8", "causal=true"),
 	} {
 		if testing.Short() && o["seq"] != "256" {
@@ -216,22 +217,31 @@ func TestBackwardRefuses(t *testing.T) {
 	}
 }
 
-// The rule's copies of the 4-wave kernel's loop against those of HipKittens' own
-// unpinned build by clang (544, and 120 scratch accesses): the copies within a
-// quarter. Of the scratch accesses it finds few, for it never moves a value that
-// need not move (MODEL.md).
+// The rule's copies and scratch accesses in the 4-wave kernel's loop against those
+// of HipKittens' own unpinned build by clang (2103 instructions, 544 copies, 120
+// scratch accesses). The rule follows from LLVM's; its last part, which clang22
+// has in addition, permutes accumulators at the loop's end.
 func TestBackwardCompilerCounts(t *testing.T) {
-	n := loopCounts(buildBackward(t, bwdForm(16, 16, 4096, "registers=compiler")).Kernels[1])
-	copies := n["v_accvgpr_read_b32"] + n["v_accvgpr_write_b32"] + n["v_accvgpr_mov_b32"]
-	if copies < 544*3/4 || copies > 544*5/4 {
-		t.Errorf("%d copies a step; clang's build has 544", copies)
-	}
-	if s := n["scratch_load_dwordx4"] + n["scratch_store_dwordx4"]; s == 0 || s > 120 {
-		t.Errorf("%d scratch accesses a step; clang's build has 120", s)
-	}
-	for name, want := range map[string]int{"mfma": 256, "ds_read_b64_tr_b16": 256, "s_barrier": 12, "buffer_atomic_pk_add_bf16": 16} {
-		if n[name] != want {
-			t.Errorf("%s: %d in the loop, want %d", name, n[name], want)
+	near := func(got, want, percent int) bool { return 100*max(got-want, want-got) <= percent*want }
+	for _, model := range []string{Compiler, Clang22} {
+		n := loopCounts(buildBackward(t, bwdForm(16, 16, 4096, "registers="+model)).Kernels[1])
+		copies := n["v_accvgpr_read_b32"] + n["v_accvgpr_write_b32"] + n["v_accvgpr_mov_b32"]
+		scratch := n["scratch_load_dwordx4"] + n["scratch_store_dwordx4"]
+		if model == Clang22 {
+			if !near(copies, 544, 25) || !near(scratch, 120, 25) || !near(n["all"], 2103, 2) {
+				t.Errorf("%s: %d copies, %d scratch accesses and %d instructions a step; clang's build has 544, 120 and 2103", model, copies, scratch, n["all"])
+			}
+			if n["scratch_load_dwordx4"] != n["scratch_store_dwordx4"] {
+				t.Errorf("%s: %d loads and %d stores; clang's build has as many of both", model, n["scratch_load_dwordx4"], n["scratch_store_dwordx4"])
+			}
+		} else if scratch != 0 || copies != 4*(40+32) {
+			// 40 registers of results a slice, and one tile out and back to make room.
+			t.Errorf("%s: %d copies and %d scratch accesses a step, want 288 and none", model, copies, scratch)
+		}
+		for name, want := range map[string]int{"mfma": 256, "ds_read_b64_tr_b16": 256, "ds_write_b64": 16, "v_exp_f32": 64, "s_barrier": 20, "buffer_atomic_pk_add_bf16": 16} {
+			if n[name] != want {
+				t.Errorf("%s: %s: %d in the loop, want %d", model, name, n[name], want)
+			}
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package workloads
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -21,20 +20,27 @@ import (
 //     matrix instruction that needs it. Around a loop the next use may lie in
 //     the next iteration; at the loop's end every value is moved to where it was
 //     at its start.
-//  4. Where the VGPRs run out, the value with the furthest next use there lives
-//     in scratch memory: copied ones are stored and loaded as accumulation
-//     registers, others are stored behind every write and loaded in front of
-//     every use, 16 bytes an instruction.
+//  4. Where the VGPRs run out, the value of least spill weight lives in scratch
+//     memory: copied ones are stored and loaded as accumulation registers,
+//     others are stored behind every write and loaded in front of every use, 16
+//     bytes an instruction, with the waits that these need and no more
+//     (greedy.go, spillwaits.go).
+//  5. Clang22 only: where rule 3 moved anything within a loop, every value that
+//     the loop carries in accumulation registers leaves them at the loop's end
+//     through VGPRs to scratch, and comes back from there. LLVM gives each piece
+//     of a value that it split registers of its own, and where the file is full
+//     no register is free to exchange them through. Here a value comes back to
+//     the registers that it left, which costs the same.
 
 // Registers of each kind.
 const fileRegs = 256
 
-// maxSpills bounds rule 4 for kernels that no amount of spilling fits.
-const maxSpills = 256
+// maxSpills bounds rule 4's rounds for kernels that no amount of spilling fits.
+const maxSpills = 64
 
 // compile applies the rule to the code, of which [loopStart, loopEnd) is the
 // loop, its branch last. at maps old instruction indices to new ones.
-func (b *Builder) compile(loopStart, loopEnd int) (at []int, err error) {
+func (b *Builder) compile(loopStart, loopEnd int, model string) (at []int, err error) {
 	b.EndCluster()
 	total := make([]int, len(b.insts)+1)
 	for i := range total {
@@ -51,29 +57,35 @@ func (b *Builder) compile(loopStart, loopEnd int) (at []int, err error) {
 	}
 	then(at)
 	f := newAccFile(nb, at[loopStart], at[loopEnd])
+	f.permutes = model == Clang22
 	nb, at = f.run()
 	if f.err != nil {
 		return nil, f.err
 	}
 	then(at)
+	kept := map[int]bool{} // what spilling made
 	for range maxSpills {
-		at, err = nb.allocate(fileRegs)
-		var f *full
-		if err == nil {
-			then(at)
+		g := &greedy{budget: fileRegs, free: nb.nextV}
+		all := nb.liveRanges(total[loopStart], total[loopEnd], kept)
+		g.place(all)
+		if len(g.spills) == 0 {
+			then(nb.settle(all))
 			*b = *nb
 			return total, nil
 		}
-		if !errors.As(err, &f) {
-			return nil, err
+		for _, v := range g.spills {
+			if kept[v.index] {
+				return nil, fmt.Errorf("workloads: the kernel does not fit %d VGPRs: one instruction's operands find no room", fileRegs)
+			}
+			had := len(nb.tuples)
+			nb, at = nb.toScratch(v.tuple)
+			for i := had; i < len(nb.tuples); i++ {
+				kept[i] = true
+			}
+			then(at)
 		}
-		nb, at, err = nb.spill(f, total[loopStart], total[loopEnd])
-		if err != nil {
-			return nil, err
-		}
-		then(at)
 	}
-	return nil, fmt.Errorf("workloads: the kernel does not fit %d VGPRs with %d values in scratch", fileRegs, maxSpills)
+	return nil, fmt.Errorf("workloads: the kernel does not fit %d VGPRs after %d rounds of spilling", fileRegs, maxSpills)
 }
 
 // tupleIndex gives the tuple of each virtual register.
@@ -167,6 +179,8 @@ type accFile struct {
 	top                int
 	atStart            *accFile // the state at the loop's start
 	alias              map[int]int
+	evicted            bool // something was, within the loop
+	permutes           bool // rule 5
 	err                error
 }
 
@@ -364,6 +378,7 @@ func (f *accFile) evict(nb *Builder, v int) {
 	for k := range n {
 		nb.AccRead(d.At(k, 1), reg(isa.A(f.reg[v]+k), 1))
 	}
+	f.evicted = f.evicted || f.atStart != nil
 	f.leave(v)
 }
 
@@ -413,48 +428,35 @@ func (f *accFile) rejoin(nb *Builder, i int) {
 		f.enter(t, r)
 		f.restore(nb, t)
 	}
+	if f.permutes && f.evicted {
+		f.permute(nb)
+	}
 }
 
-// spill is rule 4: the value that is needed last of those that are live where f
-// found no room goes to scratch.
-func (b *Builder) spill(f *full, loopStart, loopEnd int) (*Builder, []int, error) {
-	victim, far := tuple{}, -1
-	for _, v := range f.all {
-		if v.start > f.start || v.end < f.start || v.n < 2 {
-			continue
-		}
-		d := b.nextVirtual(v.tuple, f.start, loopStart, loopEnd)
-		if d > far {
-			victim, far = v.tuple, d
+// permute is rule 5.
+func (f *accFile) permute(nb *Builder) {
+	var ts []int
+	for t, r := range f.atStart.reg {
+		if r >= 0 && f.reg[t] == r && f.b.liveAround(f, t) {
+			ts = append(ts, t)
 		}
 	}
-	if far < 0 {
-		return nil, nil, f
+	if len(ts) < 2 {
+		return
 	}
-	nb, at := b.toScratch(victim)
-	return nb, at, nil
-}
-
-// nextVirtual is how far ahead of instruction i the next use of t lies.
-func (b *Builder) nextVirtual(t tuple, i, loopStart, loopEnd int) int {
-	d := -1
-	set := func(x int) {
-		if d < 0 || x < d {
-			d = x
+	home := make([]int, len(ts))
+	for i, t := range ts {
+		v := nb.newVirtual(f.b.tuples[t].n)
+		for k := range int(v.N) {
+			nb.AccRead(v.At(k, 1), reg(isa.A(f.reg[t]+k), 1))
 		}
+		home[i] = nb.scratch
+		nb.scratch += roundUp(4*int(v.N), 16)
+		nb.scratchParts(v, home[i], true)
 	}
-	for u := range b.insts {
-		in := &b.insts[u]
-		if !touches(in.Dst, t) && !slices.ContainsFunc(in.Src[:], func(o isa.Operand) bool { return touches(o, t) }) {
-			continue
-		}
-		if u > i {
-			set(u - i)
-		} else if i < loopEnd && u >= loopStart && u < loopEnd {
-			set(loopEnd - i + u - loopStart)
-		}
+	for i, t := range ts {
+		nb.scratchParts(reg(isa.A(f.reg[t]), f.b.tuples[t].n), home[i], false)
 	}
-	return d
 }
 
 func touches(o isa.Operand, t tuple) bool {
@@ -478,9 +480,6 @@ func (b *Builder) toScratch(t tuple) (*Builder, []int) {
 			if k%4 == 0 {
 				nb.scratchOp(reg(in.Dst.Reg, min(4, t.n-k)), home+4*k, false)
 			}
-			if k == t.n-1 {
-				nb.WaitVM(0)
-			}
 			return
 		}
 		reads := slices.ContainsFunc(in.Src[:], func(o isa.Operand) bool { return touches(o, t) })
@@ -499,19 +498,13 @@ func (b *Builder) toScratch(t tuple) (*Builder, []int) {
 		}
 		if reads || isa.ReadsDst(&in) {
 			nb.scratchParts(v, home+4*lo, false)
-			nb.WaitVM(0)
 		}
 		move(&in.Dst)
 		for k := range in.Src {
 			move(&in.Src[k])
 		}
 		nb.again(b, i, in)
-		if c := isa.Classify(b.cpu, &in); writes || swaps(in.Op) {
-			if c.Unit == isa.UnitLDS {
-				nb.WaitLGKM(0)
-			} else if c.Unit == isa.UnitVMEM {
-				nb.WaitVM(0)
-			}
+		if writes || swaps(in.Op) {
 			nb.scratchParts(v, home+4*lo, true)
 		}
 	})
@@ -556,6 +549,9 @@ func (b *Builder) scratchOp(v Val, at int, store bool) {
 func fitsCompiler(k *isa.Kernel) bool {
 	for i := range k.Insts {
 		in := &k.Insts[i]
+		if in.Flags&isa.SegScratch != 0 {
+			continue // spilled from either file
+		}
 		matrix := isa.Classify(k.CPU, in).Unit == isa.UnitMFMA
 		for s, o := range in.Src {
 			if o.Present() && o.Reg.IsAGPR() && !(matrix && s == 2) && in.Op != isa.V_ACCVGPR_READ_B32 && in.Op != isa.V_ACCVGPR_MOV_B32 {
@@ -571,20 +567,20 @@ func fitsCompiler(k *isa.Kernel) bool {
 
 // compilerRegisters gives a kernel the registers that a compiler would, if its
 // own are not such, and reports whether it did.
-func compilerRegisters(bt *Built) (bool, error) {
+func compilerRegisters(bt *Built, model string) (bool, error) {
 	k := bt.Launch.Kernel
 	if fitsCompiler(k) {
 		return false, nil
 	}
 	b := lifted(k, bt.Clusters)
-	at, err := b.compile(bt.LoopStart, bt.LoopEnd)
+	at, err := b.compile(bt.LoopStart, bt.LoopEnd, model)
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", k.Name, err)
 	}
 	if k.Insts, err = b.Finish(); err != nil {
 		return false, fmt.Errorf("%s: %w", k.Name, err)
 	}
-	k.Name += "_compiler"
+	k.Name += "_" + model
 	k.VGPRs, k.AGPRs, k.SGPRs, k.ScratchBytes = b.nextV, b.nextA, b.nextS, b.scratch
 	bt.Clusters, bt.LoopStart, bt.LoopEnd = b.clusters, at[bt.LoopStart], at[bt.LoopEnd]
 	return true, nil

@@ -11,7 +11,7 @@ func recompile(t *testing.T, bt *Built) {
 	t.Helper()
 	k := bt.Launch.Kernel
 	b := lifted(k, bt.Clusters)
-	at, err := b.compile(bt.LoopStart, bt.LoopEnd)
+	at, err := b.compile(bt.LoopStart, bt.LoopEnd, Compiler)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestAllocateBudget(t *testing.T) {
 		t.Fatalf("17 values of four in 64 registers: %v", err)
 	}
 	b, v := straight(66)
-	if _, err := b.compile(0, 0); err != nil {
+	if _, err := b.compile(0, 0, Compiler); err != nil {
 		t.Fatal(err)
 	}
 	stores, loads := 0, 0

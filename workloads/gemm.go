@@ -33,6 +33,9 @@ type Built struct {
 	// otherwise.
 	Dropped int
 
+	// compiled says that the registers are already a compiler's.
+	compiled bool
+
 	// OutDType is the element type of the result.
 	OutDType string
 	// RotatesInputs says that the benchmark rotates about 500 MiB of inputs, so

@@ -113,23 +113,23 @@ func (d *Definition) build(r Request) (*Job, error) {
 
 // chooseRegisters applies --registers to the kernels of a job.
 func (r *Request) chooseRegisters(kernel string, j *Job) error {
-	model, err := r.Choice(kernel, "registers", Pinned, Compiler)
+	model, err := r.Choice(kernel, "registers", registerModels...)
 	if err != nil {
 		return err
 	}
 	if _, given := r.Options["registers"]; given && !slices.ContainsFunc(j.Settings, func(s Setting) bool { return s.Name == "registers" }) {
 		j.Settings = append(j.Settings, Setting{"registers", model})
 	}
-	if model != Compiler {
+	if model == Pinned {
 		return nil
 	}
 	changed := false
 	for _, b := range j.Kernels {
-		did, err := compilerRegisters(b)
+		did, err := compilerRegisters(b, model)
 		if err != nil {
 			return err
 		}
-		changed = changed || did
+		changed = changed || did || b.compiled
 	}
 	if !changed {
 		j.Notes = append(j.Notes, "registers: the kernel's own are such as a compiler can choose, so that nothing is copied or spilled")
@@ -151,7 +151,9 @@ func Build(name string, r Request) (*Job, error) {
 }
 
 // registersOption is one that every kernel has.
-var registersOption = Option{"registers", Pinned, Pinned + ", " + Compiler, "as the kernel states them, or as a compiler that cannot feed AGPRs to matrix instructions"}
+var registersOption = Option{"registers", Pinned, strings.Join(registerModels, ", "), "as the kernel states them, or as a compiler that cannot feed AGPRs to matrix instructions, or as clang 22, which permutes what a loop carries in a full AGPR file through scratch"}
+
+var registerModels = []string{Pinned, Compiler, Clang22}
 
 // List describes every kernel form that can be built.
 func List() []Info {

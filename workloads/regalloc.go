@@ -195,7 +195,6 @@ func (nb *Builder) again(b *Builder, i int, in isa.Inst) {
 type full struct {
 	budget int
 	interval
-	all []interval
 }
 
 func (f *full) Error() string {
@@ -220,7 +219,7 @@ func (b *Builder) allocate(budget int) (at []int, err error) {
 	for _, v := range all {
 		r := freeRun(busy[:budget], v)
 		if r < 0 {
-			return nil, &full{budget, v, all}
+			return nil, &full{budget, v}
 		}
 		for k := range v.n {
 			home[v.first+isa.Reg(k)] = isa.V(r + k)
@@ -271,7 +270,7 @@ func place(o isa.Operand, home map[isa.Reg]isa.Reg) isa.Operand {
 // end.
 func (b *Builder) replay(final bool, f func(nb *Builder, i int, in isa.Inst)) (nb *Builder, at []int) {
 	nb = NewBuilder(b.cpu, b.nextV, b.nextS)
-	nb.nextA = b.nextA
+	nb.nextA, nb.scratch = b.nextA, b.scratch
 	if final {
 		nb.states.init()
 	} else {
@@ -297,7 +296,6 @@ func (b *Builder) replay(final bool, f func(nb *Builder, i int, in isa.Inst)) (n
 	for _, c := range b.clusters {
 		nb.clusters = append(nb.clusters, Cluster{c.Name, c.Kind, at[c.Start], at[c.End]})
 	}
-	nb.scratch = b.scratch
 	nb.waits, nb.dropWait, nb.dropped = b.waits, b.dropWait, b.dropped
 	return nb, at
 }
