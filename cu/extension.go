@@ -404,7 +404,7 @@ func (c *CU) issueBlock(w *wave, u *uop, s *simd, now int64) bool {
 				c.lds.PushFill(now, service[src]*c.spec.LDS.FillBytesPerCycle, tagExt|uint32(w.simd))
 				c.st.LDSService += uint64(service[src])
 				c.st.LDSReadBytes += blockOperandBytes
-				c.st.addService(w.pc, uint64(service[src]))
+				c.st.addLDS(w.pc, 0, uint64(service[src]))
 			}
 		}
 	}

@@ -87,8 +87,7 @@ func (c *CU) issueLDS(w *wave, u *uop, s *simd, now int64) bool {
 	}
 	w.lgkm[w.pushLGKM()].issued = now
 	c.memoryIssue(w, now, CounterLGKM, pos)
-	c.st.addConflicts(w.pc, uint64(m.conflicts))
-	c.st.addService(w.pc, uint64(m.service))
+	c.st.addLDS(w.pc, uint64(m.conflicts), uint64(m.service))
 	c.st.Conflicts += uint64(m.conflicts)
 	c.st.LDSService += uint64(m.service)
 	c.st.LDSPort += uint64(max(u.ldsIn, u.ldsOut))

@@ -321,7 +321,8 @@ func (c *CU) remember(w *wave, in *isa.Inst, m *memCache, op *cache.MemOp) {
 	}
 	op.Lines = c.st.patterns.intern(op.Lines)
 	m.epoch, m.base, m.line, m.lanes, m.lines = w.epoch, base, op.Base, op.Lanes, op.Lines
-	m.region, _ = c.prog.Launch.Memory.Find(a.Addr[bits.TrailingZeros64(a.Lanes)], 1)
+	r, _ := c.prog.Launch.Memory.Find(a.Addr[bits.TrailingZeros64(a.Lanes)], 1)
+	m.lo, m.hi = r.Base, r.Base+r.Size
 	m.maxOff = 0
 	for l := a.Lanes; l != 0; l &= l - 1 {
 		m.maxOff = max(m.maxOff, a.Addr[bits.TrailingZeros64(l)]-base+uint64(a.Bytes))
@@ -337,7 +338,7 @@ func (c *CU) rebase(w *wave, in *isa.Inst, m *memCache, op *cache.MemOp) bool {
 		return false
 	}
 	// Still inside the region that was checked, lowest line to highest byte.
-	if m.line+d < m.region.Base || base+m.maxOff > m.region.Base+m.region.Size {
+	if m.line+d < m.lo || base+m.maxOff > m.hi {
 		return false
 	}
 	if in.Enc == isa.MUBUF {

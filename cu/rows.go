@@ -14,29 +14,43 @@ type row struct {
 	_         uint32
 }
 
-// add adds d to a counter of a row, and its upper half, if it has come to one, to
-// the total.
-func add(n *uint32, d uint64, total *uint64) {
+// add adds d to a counter of a row and returns the upper half of the sum, if it has
+// come to one: it goes to the total.
+func add(n *uint32, d uint64) uint64 {
 	sum := uint64(*n) + d
 	*n = uint32(sum)
-	if sum > math.MaxUint32 {
-		*total += sum &^ math.MaxUint32
+	return sum &^ math.MaxUint32
+}
+
+func (s *Stats) addHit(pc int32) {
+	if r := &s.rows[pc]; r.hits < math.MaxUint32 {
+		r.hits++
+		return
+	}
+	s.Inst[pc].Hits++
+}
+
+func (s *Stats) addStall(pc int32, r StallReason, cycles uint64) {
+	if up := add(&s.rows[pc].stall[r], cycles); up != 0 {
+		s.Inst[pc].Stall[r] += up
 	}
 }
 
-func (s *Stats) addHit(pc int32) { add(&s.rows[pc].hits, 1, &s.Inst[pc].Hits) }
-
-func (s *Stats) addStall(pc int32, r StallReason, cycles uint64) {
-	add(&s.rows[pc].stall[r], cycles, &s.Inst[pc].Stall[r])
+func (s *Stats) addLDS(pc int32, conflicts, service uint64) {
+	r := &s.rows[pc]
+	if up := add(&r.conflicts, conflicts); up != 0 {
+		s.Inst[pc].Conflicts += up
+	}
+	if up := add(&r.service, service); up != 0 {
+		s.Inst[pc].Service += up
+	}
 }
 
-func (s *Stats) addConflicts(pc int32, n uint64) {
-	add(&s.rows[pc].conflicts, n, &s.Inst[pc].Conflicts)
+func (s *Stats) addLines(pc int32, n uint64) {
+	if up := add(&s.rows[pc].lines, n); up != 0 {
+		s.Inst[pc].Lines += up
+	}
 }
-
-func (s *Stats) addService(pc int32, n uint64) { add(&s.rows[pc].service, n, &s.Inst[pc].Service) }
-
-func (s *Stats) addLines(pc int32, n uint64) { add(&s.rows[pc].lines, n, &s.Inst[pc].Lines) }
 
 // settle brings the rows into Inst. Every issue takes one slot.
 func (s *Stats) settle(slot uint64) {

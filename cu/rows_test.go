@@ -30,10 +30,8 @@ func TestRowOverflow(t *testing.T) {
 		s.addHit(1)
 		s.addStall(1, StallMatrix, big)
 	}
-	s.addConflicts(1, big)
-	s.addConflicts(1, big)
-	s.addService(1, 7)
-	s.addService(1, big)
+	s.addLDS(1, big, 7)
+	s.addLDS(1, big, big)
 	s.addLines(1, math.MaxUint32)
 	s.addLines(1, 1)
 	for range 2 { // settling twice counts once

@@ -84,8 +84,9 @@ type memCache struct {
 	base   uint64 // scalar part of the address
 	line   uint64 // first line
 	maxOff uint64 // largest lane offset plus access size
-	region isa.Region
+	lo, hi uint64 // the region that was checked
 	lines  *cache.Lines
+	_      uint64 // an entry is a line of the host's cache
 }
 
 // ldsCache keeps what a DS instruction cost the last time, while no vector
