@@ -108,6 +108,7 @@ func New(s *Spec, p *Program, xcc, id int, l2 cache.L2Port, sh *Shared, st *Stat
 		st.Inst = make([]InstStats, len(p.uops))
 		st.runs = make([]int64, len(p.uops)+1)
 		st.rows = make([]row, len(p.uops))
+		st.usual = make([]ldsCache, p.ldsOps)
 	}
 	c.fetching = make([]uint8, p.uops[len(p.uops)-1].line+1)
 	c.scratch = make([]cache.Lines, s.TCP.QueueEntries+1)
@@ -220,6 +221,7 @@ func (c *CU) slotWave(si, slot int) *wave {
 		w := &wave{simd: uint8(si), slot: uint8(slot), until: &c.simds[si].until[slot]}
 		w.mem = make([]memCache, c.prog.memOps)
 		w.lds = make([]ldsCache, c.prog.ldsOps)
+		w.ldsUsual = make([]uint64, (c.prog.ldsOps+63)/64)
 		if c.prog.decisions != nil {
 			w.visits = make([]int32, len(c.prog.decisions.Branches))
 		}
@@ -236,7 +238,7 @@ func (c *CU) slotWave(si, slot int) *wave {
 func (c *CU) startWave(w *wave, g *workgroup, i int, start int64) bool {
 	c.ages++
 	st := w.st
-	*w = wave{simd: w.simd, slot: w.slot, until: w.until, mem: w.mem, lds: w.lds, play: w.play, visits: w.visits, vready: w.vready, wg: g, inWG: uint8(i), age: c.ages, line: -1,
+	*w = wave{simd: w.simd, slot: w.slot, until: w.until, mem: w.mem, lds: w.lds, ldsUsual: w.ldsUsual, play: w.play, visits: w.visits, vready: w.vready, wg: g, inWG: uint8(i), age: c.ages, line: -1,
 		start: start, last: start, reason: StallFetch, loopAt: -1, pc: int32(c.prog.Kernel.Entry), blame: int32(c.prog.Kernel.Entry)}
 	for i := range w.vready {
 		w.vready[i] = -1 << 40 // never written
@@ -262,6 +264,7 @@ func (c *CU) startWave(w *wave, g *workgroup, i int, start int64) bool {
 		w.mem[j].valid = false
 	}
 	clear(w.lds)
+	clear(w.ldsUsual)
 	clear(w.visits)
 	w.st.CPU, w.st.Mem, w.st.LDS = c.prog.Kernel.CPU, c.prog.Launch.Memory, g.lds
 	id := c.prog.Launch.WorkgroupID(g.id)

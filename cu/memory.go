@@ -78,8 +78,11 @@ func (c *CU) ldsAccess(w *wave, u *uop) (*ldsCache, bool) {
 	if c.prog.Source != nil {
 		return c.playLDS(w, u)
 	}
-	m := &w.lds[u.memIdx]
 	keep := c.allLanes(w)
+	if keep && w.ldsEpoch == w.epoch && w.ldsUsual[u.memIdx>>6]>>(u.memIdx&63)&1 != 0 {
+		return &c.st.usual[u.memIdx], true
+	}
+	m := &w.lds[u.memIdx]
 	if keep && m.seen == w.epoch+1 {
 		return m, true
 	}
@@ -104,11 +107,28 @@ func (c *CU) ldsAccess(w *wave, u *uop) (*ldsCache, bool) {
 	m.seen = 0
 	if keep {
 		m.seen = w.epoch + 1
+		c.noteUsual(w, u.memIdx, m)
 	}
 	if c.rec != nil {
 		c.rec.LDSAccess(w.pc, a, u.twoAddr, m.service, m.conflicts)
 	}
 	return m, true
+}
+
+// noteUsual notes that DS instruction i cost wave w what it cost the first wave of
+// the die. Most do: then their waves read that cost and not each its own.
+func (c *CU) noteUsual(w *wave, i int16, m *ldsCache) {
+	usual := &c.st.usual[i]
+	if usual.seen == 0 {
+		*usual = ldsCache{seen: 1, service: m.service, conflicts: m.conflicts}
+	}
+	if w.ldsEpoch != w.epoch {
+		w.ldsEpoch = w.epoch
+		clear(w.ldsUsual)
+	}
+	if m.service == usual.service && m.conflicts == usual.conflicts {
+		w.ldsUsual[i>>6] |= 1 << (i & 63)
+	}
 }
 
 // ldsCost asks the phase table what an access at addresses moved by base costs.

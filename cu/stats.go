@@ -77,6 +77,7 @@ type Stats struct {
 	rows      []row   // by instruction: what is not in Inst yet, see CU.Settle
 	runs      []int64 // by instruction: how many more runs than before it issued it, see CU.Settle
 	unsettled bool
+	usual     []ldsCache // by DS instruction: what it cost the first wave
 
 	patterns patterns // shared by the CUs that share this Stats
 	replayed replayed // too

@@ -57,9 +57,13 @@ type wave struct {
 	vready []int64 // VALU issue cycle by scoreboard register
 	mem    []memCache
 	lds    []ldsCache
-	visits []int32  // by recorded branch
-	log    WaveLog  // nil unless the wave is logged
-	play   playback // used when a trace is replayed
+	// ldsUsual is, by bit of the index in lds, whether the cost at epoch ldsEpoch
+	// is that of Stats.usual.
+	ldsUsual []uint64
+	ldsEpoch uint32
+	visits   []int32  // by recorded branch
+	log      WaveLog  // nil unless the wave is logged
+	play     playback // used when a trace is replayed
 
 	lgkm       [lgkmRing]lgkmOp
 	vmDone     [vmRing]int64
