@@ -44,6 +44,7 @@ type fill struct {
 type CU struct {
 	spec *Spec
 	prog *Program
+	uops []uop // of prog
 	l2   cache.L2Port
 	id   int // within the XCD
 	xcc  int
@@ -77,6 +78,7 @@ type CU struct {
 	fetching        []uint8 // per instruction line: asked for
 	hook            IssueHook
 	rec             Recorder
+	observed        bool // hook or rec is there
 	groupEnded      func(wg int, start, end int64)
 	logger          Logger
 	playAccess      isa.Access // scratch space of patternLines
@@ -99,7 +101,7 @@ func New(s *Spec, p *Program, xcc, id int, l2 cache.L2Port, sh *Shared, st *Stat
 	if err != nil {
 		return nil, err
 	}
-	c := &CU{spec: s, prog: p, l2: l2, id: id, xcc: xcc, tcp: tcp, lds: lds.NewUnit(s.LDS), sh: sh, done: done, st: st,
+	c := &CU{spec: s, prog: p, uops: p.uops, l2: l2, id: id, xcc: xcc, tcp: tcp, lds: lds.NewUnit(s.LDS), sh: sh, done: done, st: st,
 		ldsNext: cache.Never, tcpNext: cache.Never, dirtyBase: ^uint64(0)}
 	if p.features != 0 {
 		c.ext = newExtension(s, p)
@@ -133,7 +135,10 @@ func New(s *Spec, p *Program, xcc, id int, l2 cache.L2Port, sh *Shared, st *Stat
 }
 
 // SetHook installs an issue hook.
-func (c *CU) SetHook(h IssueHook) { c.hook = h }
+func (c *CU) SetHook(h IssueHook) {
+	c.hook = h
+	c.observed = c.hook != nil || c.rec != nil
+}
 
 // Err is the first error of a wave on this CU.
 func (c *CU) Err() error { return c.err }

@@ -82,14 +82,13 @@ func (c *CU) account(w *wave, now int64) {
 // issued books an issue slot at cycle now, moves on, and says why the wave
 // could be held until next.
 func (c *CU) issued(w *wave, u *uop, now, next int64, gap StallReason) {
-	c.account(w, now)
+	if w.last < now {
+		c.account(w, now)
+	}
 	c.st.addHit(w.pc)
 	c.st.IssuedCount[u.unit]++
-	if c.hook != nil {
-		c.hook(now, int(w.simd), int(w.slot), int(w.pc))
-	}
-	if c.rec != nil {
-		c.rec.Issue(now, c.index(w), w.pc)
+	if c.observed {
+		c.showIssue(w, now)
 	}
 	w.last = now + c.interval
 	w.reason, w.blame = gap, w.pc
@@ -100,15 +99,25 @@ func (c *CU) issued(w *wave, u *uop, now, next int64, gap StallReason) {
 	}
 }
 
+// showIssue tells those who watch that wave w issues.
+func (c *CU) showIssue(w *wave, now int64) {
+	if c.hook != nil {
+		c.hook(now, int(w.simd), int(w.slot), int(w.pc))
+	}
+	if c.rec != nil {
+		c.rec.Issue(now, c.index(w), w.pc)
+	}
+}
+
 // consider tries to issue wave w's next instruction. It takes and returns the
 // categories that are taken in this visit.
 func (c *CU) consider(w *wave, s *simd, now int64, taken uint8) uint8 {
-	if int(w.pc) >= len(c.prog.uops) {
+	if int(w.pc) >= len(c.uops) {
 		w.pc-- // the one that it came from
 		c.fail(w, isa.PastEnd(c.prog.Kernel, c.prog.Launch.WorkgroupID(w.wg.id), int(w.inWG)))
 		return taken
 	}
-	u := &c.prog.uops[w.pc]
+	u := &c.uops[w.pc]
 	if u.line != w.line && !c.fetch(w, u, now) {
 		return taken
 	}

@@ -45,6 +45,7 @@ type Recorder interface {
 // costs a comparison at each place.
 func (c *CU) SetRecorder(r Recorder) {
 	c.rec = r
+	c.observed = c.hook != nil || c.rec != nil
 	c.lds.Granted = nil
 	if r == nil {
 		return
