@@ -30,6 +30,7 @@ type simd struct {
 	order []uint8 // occupied slots in order of arbitration
 	free  uint64  // wave slots
 	run   mfmaRun
+	held  uint64 // slots of waves whose until is the end of run
 }
 
 // fill is direct-to-LDS data on its way from the vector L1 to the LDS.

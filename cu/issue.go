@@ -32,7 +32,7 @@ func (c *CU) visit(si int, now int64) {
 		next = min(next, at)
 	}
 	if s.run.left > 0 && s.valuFree > s.run.at {
-		next = min(next, s.run.at)
+		next = min(next, s.run.at, s.mfmaFree)
 		s.endRun() // another wave's VALU holds it
 	}
 	if gone {
@@ -212,7 +212,11 @@ func (c *CU) dependency(w *wave, u *uop, delay int64) int64 {
 
 func (c *CU) issueMFMA(w *wave, u *uop, s *simd, now int64) bool {
 	if s.mfmaFree > now {
-		c.stall(w, now, StallMatrix, s.mfmaFree)
+		until := s.mfmaFree
+		if s.run.left > 0 {
+			until = c.behindRun(w, s)
+		}
+		c.stall(w, now, StallMatrix, until)
 		return false
 	}
 	if s.valuFree > now {

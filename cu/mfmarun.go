@@ -1,5 +1,7 @@
 package cu
 
+import "math/bits"
+
 // A wave in a cluster of matrix instructions issues one whenever the pipe is free,
 // and nothing but another wave's use of the SIMD's VALU or matrix pipe changes
 // that. So it is not asked for each: while it is in such a run its SIMD is visited
@@ -100,16 +102,36 @@ func (c *CU) bookRun(s *simd, end int64) (last int64) {
 	st.runs[w.pc]--
 	st.unsettled = true
 	w.blame, w.last = w.pc, last+slot
-	if r.left == 0 && c.prog.Source == nil {
-		w.reason, w.blame = StallDependency, w.pc-1
+	if r.left == 0 {
+		s.held = 0
+		if c.prog.Source == nil {
+			w.reason, w.blame = StallDependency, w.pc-1
+		}
 	}
 	return last
 }
 
-// endRun has the wave of a run asked for its next instruction.
+// behindRun is until when a run under way keeps wave w from the matrix pipe. A
+// wave that comes after the run's in the order finds the pipe taken at each issue
+// until the run's last is through, or the run ends before.
+func (c *CU) behindRun(w *wave, s *simd) int64 {
+	r := &s.run
+	first := s.waves[r.slot]
+	if first == w || first.prio < w.prio || first.prio == w.prio && first.age > w.age {
+		return s.mfmaFree
+	}
+	s.held |= 1 << w.slot
+	return r.at + int64(r.left-1)*r.step + int64(c.uops[first.pc].busy)
+}
+
+// endRun has the wave of a run asked for its next instruction, and those that wait
+// for the pipe behind it asked too.
 func (s *simd) endRun() {
 	s.until[s.run.slot] = s.run.at
 	s.run.left = 0
+	for ; s.held != 0; s.held &= s.held - 1 {
+		s.until[bits.TrailingZeros64(s.held)] = s.mfmaFree
+	}
 }
 
 // issuedMFMA notes until when a matrix instruction that issued at now holds the
