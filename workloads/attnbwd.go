@@ -33,7 +33,7 @@ const (
 const (
 	Pinned   = "pinned"
 	Compiler = "compiler"
-	Clang22  = "clang22"
+	Permuting  = "permuting"
 )
 
 // group is the number of query heads that share a KV head.

@@ -55,7 +55,7 @@ func TestBackwardComputes(t *testing.T) {
 		bwdForm(2, 1, 512, "causal=true"),
 		bwdForm(1, 1, 256, "schedule=pingpong8"),
 		bwdForm(1, 1, 256, "registers=compiler"),
-		bwdForm(2, 1, 512, "registers=clang22", "causal=true"),
+		bwdForm(2, 1, 512, "registers=permuting", "causal=true"),
 		bwdForm(2, 1, 512, "schedule=pingpong8", "causal=true"),
 	} {
 		if testing.Short() && o["seq"] != "256" {
@@ -219,15 +219,15 @@ func TestBackwardRefuses(t *testing.T) {
 
 // The rule's copies and scratch accesses in the 4-wave kernel's loop against those
 // of HipKittens' own unpinned build by clang (2103 instructions, 544 copies, 120
-// scratch accesses). The rule follows from LLVM's; its last part, which clang22
-// has in addition, permutes accumulators at the loop's end.
+// scratch accesses). The rule follows from LLVM's; its last part, which
+// permuting has in addition, permutes accumulators at the loop's end.
 func TestBackwardCompilerCounts(t *testing.T) {
 	near := func(got, want, percent int) bool { return 100*max(got-want, want-got) <= percent*want }
-	for _, model := range []string{Compiler, Clang22} {
+	for _, model := range []string{Compiler, Permuting} {
 		n := loopCounts(buildBackward(t, bwdForm(16, 16, 4096, "registers="+model)).Kernels[1])
 		copies := n["v_accvgpr_read_b32"] + n["v_accvgpr_write_b32"] + n["v_accvgpr_mov_b32"]
 		scratch := n["scratch_load_dwordx4"] + n["scratch_store_dwordx4"]
-		if model == Clang22 {
+		if model == Permuting {
 			if !near(copies, 544, 25) || !near(scratch, 120, 25) || !near(n["all"], 2103, 2) {
 				t.Errorf("%s: %d copies, %d scratch accesses and %d instructions a step; clang's build has 544, 120 and 2103", model, copies, scratch, n["all"])
 			}

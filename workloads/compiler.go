@@ -8,8 +8,8 @@ import (
 )
 
 // What a compiler does with a kernel of virtual registers that a wave with more
-// than 256 of them runs. The rule is LLVM's, as clang 22 shows on source of the
-// same data flow:
+// than 256 of them runs. The rule is LLVM's for results in accumulation
+// registers, as clang 22 shows on source of the same data flow (MODEL.md):
 //
 //  1. C and D of every matrix instruction are accumulation registers, A and B
 //     and the operands of everything else VGPRs, 256 of each.
@@ -25,7 +25,7 @@ import (
 //     others are stored behind every write and loaded in front of every use, 16
 //     bytes an instruction, with the waits that these need and no more
 //     (greedy.go, spillwaits.go).
-//  5. Clang22 only: where rule 3 moved anything within a loop, every value that
+//  5. Permuting only: where rule 3 moved anything within a loop, every value that
 //     the loop carries in accumulation registers leaves them at the loop's end
 //     through VGPRs to scratch, and comes back from there. LLVM gives each piece
 //     of a value that it split registers of its own, and where the file is full
@@ -57,7 +57,7 @@ func (b *Builder) compile(loopStart, loopEnd int, model string) (at []int, err e
 	}
 	then(at)
 	f := newAccFile(nb, at[loopStart], at[loopEnd])
-	f.permutes = model == Clang22
+	f.permutes = model == Permuting
 	nb, at = f.run()
 	if f.err != nil {
 		return nil, f.err

@@ -151,9 +151,9 @@ func Build(name string, r Request) (*Job, error) {
 }
 
 // registersOption is one that every kernel has.
-var registersOption = Option{"registers", Pinned, strings.Join(registerModels, ", "), "as the kernel states them, or as a compiler that cannot feed AGPRs to matrix instructions, or as clang 22, which permutes what a loop carries in a full AGPR file through scratch"}
+var registersOption = Option{"registers", Pinned, strings.Join(registerModels, ", "), "as the kernel states them, or as a compiler that cannot feed AGPRs to matrix instructions, or as one that also permutes what a loop carries in a full AGPR file through scratch"}
 
-var registerModels = []string{Pinned, Compiler, Clang22}
+var registerModels = []string{Pinned, Compiler, Permuting}
 
 // List describes every kernel form that can be built.
 func List() []Info {

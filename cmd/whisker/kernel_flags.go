@@ -59,7 +59,7 @@ type kernelFlags struct {
 	Fill      *int     `kernel:"fill" group:"Kernel" placeholder:"N" help:"micro: vector instructions after each matrix instruction."`
 	Priority  *int     `kernel:"priority" group:"Kernel" placeholder:"N" help:"micro: s_setprio of the matrix waves."`
 	Trips     *int     `kernel:"trips" group:"Kernel" placeholder:"N" help:"micro: trips of the loop (default 4)."`
-	Registers *string  `kernel:"registers" group:"Kernel" placeholder:"MODEL" help:"pinned: as the kernel states them; compiler: as a compiler that cannot feed AGPRs to matrix instructions, with its copies and spills; clang22: the same, and a loop that fills the AGPRs ends by permuting them through scratch, as clang 22 leaves it."`
+	Registers *string  `kernel:"registers" group:"Kernel" placeholder:"MODEL" help:"pinned: as the kernel states them; compiler: as a compiler that cannot feed AGPRs to matrix instructions, with its copies and spills; permuting: the same, and a loop that fills the AGPRs ends by permuting them through scratch, as seen of clang 22."`
 }
 
 // options are the flags that are given, by the names of the kernel's options.
