@@ -31,9 +31,9 @@ const (
 
 // Register models of the kernels.
 const (
-	Pinned   = "pinned"
-	Compiler = "compiler"
-	Permuting  = "permuting"
+	Pinned    = "pinned"
+	Compiler  = "compiler"
+	Permuting = "permuting"
 )
 
 // group is the number of query heads that share a KV head.
