@@ -132,6 +132,7 @@ type config struct {
 	latency       int64 // of the L2, 0 means 100
 	mode          stepping
 	cold          bool // instruction cache empty
+	unseen        bool // observe: without a hook, so that runs of matrix instructions are booked in one go
 }
 
 // assemble parses instructions, one a line; "name:" is a label, "; ..." a

@@ -168,7 +168,9 @@ func observe(t *testing.T, cpu isa.CPU, text string, c config, busy int64) obser
 	b := newBench(t, k, s, c)
 	b.l2.busy = busy
 	var o observed
-	b.cu.SetHook(func(now int64, simd, slot, inst int) { o.Issues = append(o.Issues, issue{now, simd, slot, inst}) })
+	if !c.unseen {
+		b.cu.SetHook(func(now int64, simd, slot, inst int) { o.Issues = append(o.Issues, issue{now, simd, slot, inst}) })
+	}
 	o.End = b.run(t, 10_000_000)
 	b.sums(t)
 	tcp := b.cu.TCP()
@@ -219,6 +221,13 @@ func TestRandomPrograms(t *testing.T) {
 			full.full = true
 			if d := cmp.Diff(want, observe(t, cpu, text, full, busy), statsOnly); d != "" {
 				t.Errorf("timing mode (-) and full mode (+) differ:\n%s", shorten(d))
+			}
+			unseen := c
+			unseen.unseen = true
+			runs := observe(t, cpu, text, unseen, busy)
+			runs.Issues = want.Issues
+			if d := cmp.Diff(want, runs, statsOnly); d != "" {
+				t.Errorf("matrix instructions issued one by one (-) and in runs (+) differ:\n%s", shorten(d))
 			}
 			steps.mode = eager
 			look := observe(t, cpu, text, steps, busy)
