@@ -205,8 +205,7 @@ func NewProgram(s *Spec, l *isa.Launch, o ProgramOptions) (*Program, error) {
 	if err := k.Load(l.Memory); err != nil {
 		return nil, err
 	}
-	p.Kernarg = l.Memory.Alloc("kernarg", uint64(max(len(l.Kernarg), 16)))
-	l.Memory.Write(p.Kernarg, l.Kernarg)
+	p.Kernarg = l.PlaceKernarg()
 	last := k.Insts[len(k.Insts)-1]
 	p.allocScratch(s)
 	p.Code = l.Memory.Alloc("code", uint64(last.PC)+uint64(last.Size))

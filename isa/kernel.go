@@ -84,6 +84,19 @@ type Launch struct {
 // NumWorkgroups is the number of workgroups in the grid.
 func (l *Launch) NumWorkgroups() int { return l.Workgroups[0] * l.Workgroups[1] * l.Workgroups[2] }
 
+// kernargLine is what the segment of a launch's arguments is rounded up to.
+// Compilers read arguments in wide scalar loads that end behind the last of them:
+// clang 22 reads eight dwords at 0x20 of a segment of 60 bytes.
+const kernargLine = 64
+
+// PlaceKernarg puts the arguments into memory and returns their address.
+func (l *Launch) PlaceKernarg() uint64 {
+	size := (max(len(l.Kernarg), 1) + kernargLine - 1) / kernargLine * kernargLine
+	at := l.Memory.Alloc("kernarg", uint64(size))
+	l.Memory.Write(at, l.Kernarg)
+	return at
+}
+
 // WorkgroupID splits the linear dispatch index into x, y, z.
 func (l *Launch) WorkgroupID(i int) [3]int {
 	x, y := l.Workgroups[0], l.Workgroups[1]

@@ -83,8 +83,10 @@ func guessClock(m *configs.Machine, law clockLaw, pilot func(mhz float64) (energ
 		}
 		if i == 0 {
 			g.mhz = work[0].clock(&m.Power, m.Clock.PeakMHz)
-			if math.Abs(g.mhz-law.mhz) <= clockTolerance*law.mhz/2 {
-				return g, nil // the run is sure to agree
+			// Half as many cycles do not double the clock, so the run's own will be nearer
+			// to this guess than the guess is to the pilot's.
+			if math.Abs(g.mhz-law.mhz) <= clockTolerance*law.mhz {
+				return g, nil
 			}
 		}
 	}

@@ -127,8 +127,7 @@ func newRunner(l *isa.Launch, o Options) (*runner, error) {
 	if err := k.Load(l.Memory); err != nil {
 		return nil, err
 	}
-	r.kernarg = l.Memory.Alloc("kernarg", uint64(max(len(l.Kernarg), 16)))
-	l.Memory.Write(r.kernarg, l.Kernarg)
+	r.kernarg = l.PlaceKernarg()
 	r.waves = make([]wave, k.Waves())
 	r.lds = make([]byte, k.LDSBytes)
 	r.shadow.init(k.LDSBytes)
