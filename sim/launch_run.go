@@ -284,6 +284,7 @@ func (o *LaunchOptions) timed(machine *configs.Resolved, job *workloads.Job, l *
 		if !law.power {
 			return r, p, nil
 		}
+		first.learn(law.mhz, next)
 		if first.settled(law.mhz, next) || try == clockTries {
 			w := powerReport(&work, m, next)
 			r.Power, r.ClockMHz = &w, next

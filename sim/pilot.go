@@ -13,9 +13,9 @@ import (
 
 // Pilots run a small part of a job's longest kernel: what one XCD holds at once,
 // whole workgroups, so that prologue and epilogue have their share. One pilot, at
-// the machine file's clock, guesses the power budget's; a second, at a clock
-// pilotApart lower, shows how much the kernel's cycles depend on it, which they do
-// through memory's time base alone.
+// the machine file's clock, guesses the power budget's; when the run at that guess
+// does not agree with it, a second, at a clock pilotApart lower, shows how much the
+// kernel's cycles depend on it, which they do through memory's time base alone.
 const (
 	pilotWorth = 10_000_000 // wave instructions of a launch from which pilots pay
 	pilotShare = 6          // and they pay where at most one workgroup in so many is run
@@ -32,6 +32,7 @@ type guess struct {
 	// sensitivity is the relative change of the cycles over that of the clock: 0
 	// when nothing waits for memory, 1 when all does, and when nothing is known.
 	sensitivity float64
+	second      func() float64 // runs the pilot that tells the sensitivity; nil: it has run, or cannot
 }
 
 // unguessed is a job that no pilot has run for.
@@ -58,8 +59,9 @@ func (g guess) note(mhz, next float64) string {
 	return fmt.Sprintf("the clock has not settled in %d runs: simulated at %.0f MHz, the power budget gives %.0f", clockTries, mhz, next)
 }
 
-// pilots guesses the clock of a long job.
-func pilots(o *RunOptions, machine *configs.Resolved, job *workloads.Job, law clockLaw) (guess, error) {
+// pilots guesses the clock of a long job. A pilot runs on memory as rebuild leaves
+// it; the first uses job.
+func pilots(o *RunOptions, machine *configs.Resolved, job *workloads.Job, law clockLaw, rebuild func() (*workloads.Job, error)) (guess, error) {
 	m, b := machine.Machine(), longestKernel(job)
 	if expectedInsts(b) < pilotWorth {
 		return unguessed, nil
@@ -68,31 +70,50 @@ func pilots(o *RunOptions, machine *configs.Resolved, job *workloads.Job, law cl
 	if err != nil {
 		return unguessed, err
 	}
-	return guessClock(m, law, func(mhz float64) (energy, error) { return o.pilot(m, b, known.d, mhz) })
+	return guessClock(m, law, func(mhz float64) (energy, error) {
+		if b == nil {
+			fresh, err := rebuild()
+			if err != nil {
+				return energy{}, err
+			}
+			b = longestKernel(fresh)
+		}
+		e, err := o.pilot(m, b, known.d, mhz)
+		b = nil
+		return e, err
+	})
 }
 
-// guessClock guesses a clock from pilots, which give no cycles where there is
-// nothing to learn from them.
+// guessClock guesses a clock from a pilot, which gives no cycles where there is
+// nothing to learn from it, and leaves another to be run when it is needed.
 func guessClock(m *configs.Machine, law clockLaw, pilot func(mhz float64) (energy, error)) (guess, error) {
 	g := unguessed
-	var work [2]energy
-	for i, mhz := range [...]float64{law.mhz, law.mhz * (1 - pilotApart)} {
-		var err error
-		if work[i], err = pilot(mhz); err != nil || work[i].cycles == 0 {
-			return g, err
-		}
-		if i == 0 {
-			g.mhz = work[0].clock(&m.Power, m.Clock.PeakMHz)
-			// Half as many cycles do not double the clock, so the run's own will be nearer
-			// to this guess than the guess is to the pilot's.
-			if math.Abs(g.mhz-law.mhz) <= clockTolerance*law.mhz {
-				return g, nil
-			}
-		}
+	work, err := pilot(law.mhz)
+	if err != nil || work.cycles == 0 {
+		return g, err
 	}
-	slower := math.Log(work[0].cycles / work[1].cycles)
-	g.sensitivity = min(1, max(0, slower/-math.Log(1-pilotApart))+pilotBlind)
+	g.mhz = work.clock(&m.Power, m.Clock.PeakMHz)
+	if math.Abs(g.mhz-law.mhz) <= clockTolerance*law.mhz/2 {
+		return g, nil // the run is sure to agree
+	}
+	g.second = func() float64 {
+		slow, err := pilot(law.mhz * (1 - pilotApart))
+		if err != nil || slow.cycles == 0 {
+			return unguessed.sensitivity // the run has been done, and nothing is learnt
+		}
+		slower := math.Log(work.cycles / slow.cycles)
+		return min(1, max(0, slower/-math.Log(1-pilotApart))+pilotBlind)
+	}
 	return g, nil
+}
+
+// learn runs the second pilot when a run at mhz has given the clock next and
+// whether it is settled depends on the kernel's sensitivity.
+func (g *guess) learn(mhz, next float64) {
+	if d := math.Abs(next-mhz) / mhz; g.second != nil && d > clockTolerance && d <= clockFar {
+		g.sensitivity = g.second()
+		g.second = nil
+	}
 }
 
 // longestKernel is the kernel of a job that issues the most instructions.

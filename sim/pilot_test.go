@@ -31,6 +31,22 @@ func TestSettled(t *testing.T) {
 	}
 }
 
+// TestSecondPilot: it runs once, and only where its answer decides.
+func TestSecondPilot(t *testing.T) {
+	for _, c := range []struct {
+		next float64
+		runs int
+	}{{1810, 0}, {1850, 1}, {2000, 0}} {
+		runs := 0
+		g := guess{sensitivity: 1, second: func() float64 { runs++; return 0.1 }}
+		g.learn(1800, c.next)
+		g.learn(1800, c.next)
+		if runs != c.runs || (g.sensitivity == 0.1) != (c.runs == 1) {
+			t.Errorf("clocks 1800 and %g MHz: %d pilots, sensitivity %g", c.next, runs, g.sensitivity)
+		}
+	}
+}
+
 // TestPilot: one XCD's first workgroups stand for all of a kernel.
 func TestPilot(t *testing.T) {
 	if testing.Short() {

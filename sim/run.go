@@ -63,12 +63,14 @@ func runJob(o *RunOptions, machine *configs.Resolved, job *workloads.Job) (*repo
 		return nil, nil, err
 	}
 	law := clockFor(machine, job.DType)
-	again := func() (err error) {
+	rebuild := func() (*workloads.Job, error) {
 		if o.replay != nil {
-			job, err = o.replay.rebuild()
-		} else {
-			job, err = build(o, m)
+			return o.replay.rebuild()
 		}
+		return build(o, m)
+	}
+	again := func() (err error) {
+		job, err = rebuild()
 		return err
 	}
 	first := unguessed
@@ -79,7 +81,7 @@ func runJob(o *RunOptions, machine *configs.Resolved, job *workloads.Job) (*repo
 		law.mhz = o.StartMHz
 	} else if law.power && o.Mode != "functional" && o.replay.pilots() {
 		var err error
-		if first, err = pilots(o, machine, job, law); err != nil {
+		if first, err = pilots(o, machine, job, law, rebuild); err != nil {
 			return nil, nil, err
 		}
 		if first.mhz != 0 {
@@ -105,6 +107,7 @@ func runJob(o *RunOptions, machine *configs.Resolved, job *workloads.Job) (*repo
 			return r, job, nil
 		}
 		next := work.clock(&m.Power, m.Clock.PeakMHz)
+		first.learn(law.mhz, next)
 		if first.settled(law.mhz, next) || try == clockTries || known {
 			p := powerReport(&work, m, next)
 			r.Power, r.ClockMHz = &p, next
