@@ -114,9 +114,8 @@ func TestUnloadedLatency(t *testing.T) {
 }
 
 // TestHitOnLineInFlight: later requests join the miss, are hits, and leave one
-// per cycle when the line is there.
-// TestHitOnLineInFlight: also where a miss register's number reaches the bit that
-// marks a readable line.
+// per cycle when the line is there, also where a miss register's number reaches
+// the bit that marks a readable line.
 func TestHitOnLineInFlight(t *testing.T) {
 	for _, mshrs := range []int{4, 512} {
 		cfg := smallL2()

@@ -483,6 +483,7 @@ func (c *CU) fail(w *wave, err error) {
 // EachWave calls f for every resident wave that has not ended, with the index of
 // the instruction that it waits at and the reason.
 func (c *CU) EachWave(f func(inst int, reason StallReason)) {
+	c.bookRuns(c.now)
 	for _, g := range c.groups {
 		for _, w := range g.waves {
 			if w.wg == g && !w.ended {
@@ -494,6 +495,7 @@ func (c *CU) EachWave(f func(inst int, reason StallReason)) {
 
 // Dump says what every resident wave waits for.
 func (c *CU) Dump() string {
+	c.bookRuns(c.now)
 	var b strings.Builder
 	if len(c.groups) > 0 {
 		fmt.Fprintf(&b, "xcd %d cu %d %s\n", c.xcc, c.id, c.tcp.Dump())

@@ -18,7 +18,7 @@ type mfmaRun struct {
 	slot uint8
 }
 
-// maxRun bounds uop.run.
+// maxRun is what the byte uop.run holds; a longer run starts anew behind it.
 const maxRun = 255
 
 // markRuns finds the matrix instructions that follow each other alike: of the same
@@ -134,8 +134,8 @@ func (s *simd) endRun() {
 	}
 }
 
-// issuedMFMA notes until when a matrix instruction that issued at now holds the
-// units of its SIMD.
+// issuedMFMA holds the units of a SIMD for a matrix instruction that issued at now.
+// It serves single instructions and runs, so that the two cannot differ.
 func (s *simd) issuedMFMA(u *uop, now int64, spec *Spec) {
 	s.mfmaFree = now + int64(u.busy)
 	s.valuFree = now + spec.IssueInterval
@@ -149,13 +149,18 @@ func (s *simd) issuedMFMA(u *uop, now int64, spec *Spec) {
 // Settle books all that runs have issued before cycle end. Statistics of
 // instructions, and wave-cycles by unit, are complete after it.
 func (c *CU) Settle(end int64) {
+	c.bookRuns(end)
+	c.settleRuns()
+	c.st.settle(uint64(c.spec.IssueInterval))
+}
+
+// bookRuns books what all runs issue before cycle end.
+func (c *CU) bookRuns(end int64) {
 	for i := range c.simds {
 		if s := &c.simds[i]; s.run.left > 0 {
 			c.bookRun(s, end)
 		}
 	}
-	c.settleRuns()
-	c.st.settle(uint64(c.spec.IssueInterval))
 }
 
 // settleRuns spreads what bookRun noted over the instructions.

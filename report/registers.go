@@ -16,7 +16,7 @@ type Registers struct {
 	SpillLoads       int64 `json:"spill_loads" doc:"scratch loads executed, counted once a wave"`
 	SpillIssueCycles int64 `json:"spill_issue_cycles" unit:"wave-cycles" doc:"wave-cycles in which scratch instructions issued"`
 	SpillStallCycles int64 `json:"spill_stall_cycles" unit:"wave-cycles" doc:"wave-cycles in which a wave waited to issue one"`
-	SpillWaitCycles  int64 `json:"spill_wait_cycles" unit:"wave-cycles" doc:"wave-cycles in the s_waitcnt right behind scratch loads, which also waits for the older loads"`
+	SpillWaitCycles  int64 `json:"spill_wait_cycles" unit:"wave-cycles" doc:"wave-cycles in which a wave waited with vmcnt for scratch loads, and for what was issued before them"`
 }
 
 // Cost is all wave-cycles of copies and spills.

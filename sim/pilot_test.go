@@ -47,6 +47,45 @@ func TestSecondPilot(t *testing.T) {
 	}
 }
 
+// TestGuessClock: a guess within half the tolerance of the clock that the pilot ran
+// at is sure to agree, so that no second pilot is kept; any other keeps one, at a
+// clock pilotApart lower.
+func TestGuessClock(t *testing.T) {
+	machine, err := LoadMachine("mi355x", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := machine.Machine()
+	work := energy{cycles: 1e6, cu: 4e11}
+	mhz := work.clock(&m.Power, m.Clock.PeakMHz)
+	if mhz < 500 || mhz >= float64(m.Clock.PeakMHz) {
+		t.Fatalf("the work's clock is %g MHz, and not one that the board's limit gives", mhz)
+	}
+	half := clockTolerance / 2
+	for _, c := range []struct {
+		at     float64
+		second bool
+	}{{mhz, false}, {mhz / (1 + 0.9*half), false}, {mhz / (1 - 0.9*half), false}, {mhz / (1 + 1.1*half), true}, {mhz / (1 - 1.1*half), true}} {
+		var asked []float64
+		g, err := guessClock(m, clockLaw{mhz: c.at}, func(mhz float64) (energy, error) {
+			asked = append(asked, mhz)
+			return work, nil
+		})
+		if err != nil || g.mhz != mhz || g.sensitivity != 1 || len(asked) != 1 || asked[0] != c.at {
+			t.Errorf("at %g MHz: %+v, %v, pilots at %v", c.at, g, err, asked)
+		}
+		if (g.second != nil) != c.second {
+			t.Errorf("a guess of %g MHz from a pilot at %g: second pilot kept is %v", g.mhz, c.at, g.second != nil)
+		}
+		if g.second == nil {
+			continue
+		}
+		if s := g.second(); s != pilotBlind || len(asked) != 2 || asked[1] != c.at*(1-pilotApart) {
+			t.Errorf("pilots at %v of as many cycles give a sensitivity of %g", asked, s)
+		}
+	}
+}
+
 // TestPilot: one XCD's first workgroups stand for all of a kernel.
 func TestPilot(t *testing.T) {
 	if testing.Short() {
