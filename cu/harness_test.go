@@ -131,6 +131,7 @@ type config struct {
 	full          bool
 	latency       int64 // of the L2, 0 means 100
 	mode          stepping
+	loop          bool // the program's first loop is marked
 	cold          bool // instruction cache empty
 	unseen        bool // observe: without a hook, so that runs of matrix instructions are booked in one go
 }
@@ -209,7 +210,11 @@ func newBench(t testing.TB, k *isa.Kernel, s *Spec, c config) *bench {
 		l.Kernarg[i] = byte(buf >> (8 * i))
 		l.Kernarg[8+i] = byte(out >> (8 * i))
 	}
-	p, err := NewProgram(s, l, ProgramOptions{Full: c.full})
+	o := ProgramOptions{Full: c.full}
+	if c.loop {
+		o.LoopStart, o.LoopEnd = firstLoop(k)
+	}
+	p, err := NewProgram(s, l, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,13 +257,14 @@ func (b *bench) tick() {
 }
 
 // lookAgain lets every wave that a condition holds (not a delay of its own last
-// instruction) try to issue at the next visit.
+// instruction) try to issue at the next visit, and forget what its accesses cost.
 func (c *CU) lookAgain(now int64) {
 	c.ldsNext, c.tcpNext = min(c.ldsNext, now), min(c.tcpNext, now)
 	for i := range c.simds {
 		s := &c.simds[i]
 		for _, sl := range s.order {
 			w := s.waves[sl]
+			w.epoch++
 			if w.blame == w.pc && !w.atBar && w.start <= now && s.until[sl] > now {
 				s.until[sl] = now
 				c.visitAt[i] = min(c.visitAt[i], c.align(i, now))

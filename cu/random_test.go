@@ -37,6 +37,9 @@ v_lshrrev_b32 v1, 6, v0
 v_readfirstlane_b32 s8, v1
 v_and_b32 v2, 63, v0
 v_lshlrev_b32 v3, 4, v2
+v_and_b32 v4, 3, v1
+v_add_u32 v4, 2, v4
+v_lshlrev_b32 v5, v4, v2
 s_waitcnt lgkmcnt(0)
 s_mov_b32 s16, s4
 s_mov_b32 s17, s5
@@ -68,7 +71,15 @@ func (p *programmer) loop(n int) {
 	p.labels++
 	l := p.labels
 	p.line("s_movk_i32 s20, %d", 2+p.IntN(2))
+	d, a := p.quad(), p.quad() // a cluster that goes on into the loop
+	matrix := func(n int) {
+		for range n {
+			p.line("v_mfma_f32_16x16x32_bf16 %s, %s, %s, %s", d, a, a, d)
+		}
+	}
+	matrix(p.IntN(5))
 	p.line("loop%d:", l)
+	matrix(p.IntN(5))
 	p.straight(n, true)
 	p.line("s_sub_u32 s20, s20, 1")
 	p.line("s_cmp_lg_u32 s20, 0")
@@ -122,7 +133,7 @@ func (p *programmer) instruction(kind int) {
 	case 4:
 		p.line(pick("ds_read_b128 %s, v3 offset:%d", "ds_write_b128 v3, %s offset:%d"), p.quad(), 1024*p.IntN(8))
 	case 5:
-		p.line(pick("ds_read_b32 %s, v3 offset:%d", "ds_write_b32 v3, %s offset:%d"), p.data(), 4*p.IntN(256))
+		p.line(pick("ds_read_b32 %s, v3 offset:%d", "ds_write_b32 v3, %s offset:%d", "ds_read_b32 %s, v5 offset:%d", "ds_write_b32 v5, %s offset:%d"), p.data(), 4*p.IntN(256))
 	case 6:
 		p.line(pick("global_load_dwordx4 %s, v3, s[4:5] offset:%d", "global_load_dwordx4 %s, v3, s[4:5] offset:%d"), p.quad(), 1024*p.IntN(4))
 	case 7:
@@ -148,6 +159,20 @@ type issue struct {
 	PC         int
 }
 
+// firstLoop is the program's first loop, [start, end), or none. In every other
+// program it ends early, within the cluster that it starts with.
+func firstLoop(k *isa.Kernel) (start, end int) {
+	for i := range k.Insts {
+		if t := int(k.Insts[i].Target); t >= 0 && t <= i {
+			if len(k.Insts)%2 == 0 && k.Insts[t].Op == k.Insts[t+2].Op {
+				return t, t + 2
+			}
+			return t, i + 1
+		}
+	}
+	return 0, 0
+}
+
 // observed is everything that must not depend on how a CU is driven.
 type observed struct {
 	Issues []issue
@@ -165,6 +190,7 @@ func observe(t *testing.T, cpu isa.CPU, text string, c config, busy int64) obser
 	k.LDSBytes, k.VGPRs = 16384, 168
 	s := testSpec(cpu)
 	s.WaveLaunch = 5
+	c.loop = true
 	b := newBench(t, k, s, c)
 	b.l2.busy = busy
 	var o observed
@@ -231,6 +257,9 @@ func TestRandomPrograms(t *testing.T) {
 			}
 			steps.mode = eager
 			look := observe(t, cpu, text, steps, busy)
+			if a, b := want.Stats.Conflicts, look.Stats.Conflicts; a != b {
+				t.Errorf("%d bank conflicts, %d when no access's cost is remembered", a, b)
+			}
 			if d := firstDifference(want.Issues, look.Issues); d != "" {
 				t.Errorf("a wave slept too long or not long enough; with every held wave looking again each cycle: %s", d)
 			}
