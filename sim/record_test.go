@@ -75,6 +75,28 @@ func TestRecordingChangesNothing(t *testing.T) {
 	}
 }
 
+// TestRecordingMovesNoBoundary: what a run does between its windows, to stop after
+// a sample and to look how far apart workgroups are, does not depend on who watches. A
+// recorded run issues matrix instructions one by one, any other in runs.
+func TestRecordingMovesNoBoundary(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs kernels")
+	}
+	few := []string{"chip.xcds=1", "chip.iods=1", "chip.cus_per_xcd=4"}
+	for _, o := range []RunOptions{
+		{Kernel: "gemm", M: 1024, N: 1024, K: 256, SampleRounds: 1},
+		{Kernel: "attention", Options: kv("batch", "1", "heads", "4", "seq", "1024"), SampleRounds: 1},
+		{Kernel: "micro", Options: kv("test", "mfma", "trips", "500", "fill", "0")},
+	} {
+		o.Arch, o.Mode, o.Threads, o.Seed, o.Set = "mi355x", "timing", 1, 1, few
+		plain := jsonOf(t, mustRun(t, o))
+		o.Record = &RecordOptions{CUs: timeline.AllCUs}
+		if d := cmp.Diff(plain, jsonOf(t, mustRun(t, o))); d != "" {
+			t.Errorf("%s: the recorded run (+) differs:\n%s", o.Kernel, d)
+		}
+	}
+}
+
 func startsWave(l *timeline.Lane, at int64) bool {
 	for _, w := range l.Waves {
 		if w.Start == at {

@@ -19,7 +19,9 @@ type Engine struct {
 
 	hertz float64
 	now   atomic.Int64 // cycle; read by the monitor's goroutine
-	end   int64        // end of the window being run, exclusive
+	begin int64        // of the window being run
+	end   int64        // of it, exclusive
+	back  bool         // it is one that is run backwards
 	seq   uint64
 	queue []queued
 	gate  pauseGate

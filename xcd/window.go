@@ -12,8 +12,11 @@ import (
 	"github.com/whisker-sim/whisker/cache"
 )
 
-// runWindows runs all dies, window by window, until the kernel has completed. A
-// window begins at the earliest event of any die, so idle time costs nothing.
+// runWindows runs all dies, window by window, until the kernel has completed.
+// Windows are of the fabric's latency, one behind the other from the kernel's
+// begin: where they lie does not depend on what happens in them, which a recorder
+// or a hook changes. One without an event of any die is left out, so that idle time
+// costs nothing.
 func (c *Chip) runWindows(ctx context.Context, k Kernel) error {
 	threads := c.threads
 	if k.Ordered {
@@ -24,6 +27,7 @@ func (c *Chip) runWindows(ctx context.Context, k Kernel) error {
 	told, windows := -1, 0
 	alive, aliveAt := uint64(0), c.now
 	begin := c.now
+	watchAt := begin + progressWindows*c.latency
 	for {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("stopped after %d of %d workgroups: %w", c.finished(), k.Workgroups, err)
@@ -44,11 +48,16 @@ func (c *Chip) runWindows(ctx context.Context, k Kernel) error {
 			return c.deadlock(k, begin)
 		}
 		c.clock.now.Store(start)
-		c.now = start + c.latency
+		n := (start - begin) / c.latency
+		from := begin + n*c.latency
+		for ; k.Watch != nil && watchAt <= from; watchAt += progressWindows * c.latency {
+			k.Watch(watchAt)
+		}
+		c.now = from + c.latency
 		if k.StopAt > 0 && c.command.waiting > 0 {
 			c.now = min(c.now, begin+k.StopAt) // what arrives by then was sent in an earlier window
 		}
-		if err := p.run(c.now); err != nil {
+		if err := p.run(from, c.now, n&1 != 0); err != nil {
 			return err
 		}
 		var err error
@@ -71,9 +80,6 @@ func (c *Chip) runWindows(ctx context.Context, k Kernel) error {
 				return c.livelock(k, begin, aliveAt)
 			}
 		}
-		if k.Watch != nil && windows%progressWindows == 0 {
-			k.Watch(c.now)
-		}
 		if k.Progress != nil {
 			if n := c.finished(); n != told || windows%progressWindows == 0 {
 				told = n
@@ -94,7 +100,7 @@ const (
 var errStopped = errors.New("stopped as asked")
 
 // progressWindows is how many windows pass at most between two calls of
-// Progress, and between two of Watch.
+// Progress, and exactly between two of Watch.
 const progressWindows = 64
 
 // livelockWindows is how many windows pass between two looks at Kernel.Alive.
@@ -107,7 +113,6 @@ type pool struct {
 	engines []*Engine
 	errs    []error
 	next    atomic.Int64
-	end     int64
 	back    bool // this window's dies are run from the last to the first, see run
 	start   []chan struct{}
 	wait    sync.WaitGroup
@@ -134,12 +139,15 @@ func (p *pool) close() {
 	}
 }
 
-// run runs every die up to cycle end. Of several errors it returns that of the
-// first die. Windows run the dies forwards and backwards in turn: what the last
-// ones have left in the host's caches is used before it is gone.
-func (p *pool) run(end int64) error {
-	p.end = end
-	p.back = !p.back
+// run runs every die from cycle begin, when the window begins, up to cycle end. Of
+// several errors it returns that of the first die. Windows run the dies forwards
+// and backwards in turn: what the last ones have left in the host's caches is used
+// before it is gone.
+func (p *pool) run(begin, end int64, back bool) error {
+	p.back = back
+	for _, e := range p.engines {
+		e.begin, e.end, e.back = begin, end, back
+	}
 	p.next.Store(0)
 	p.wait.Add(len(p.start))
 	for _, ch := range p.start {
@@ -164,7 +172,7 @@ func (p *pool) work() {
 		if p.back {
 			i = len(p.engines) - 1 - i
 		}
-		p.errs[i] = p.engines[i].RunUntil(p.end)
+		p.errs[i] = p.engines[i].RunUntil(p.engines[i].end)
 	}
 }
 

@@ -149,9 +149,11 @@ type askedAt struct {
 // that a CU does can come back to it, or to another CU, in less than the L2's
 // lookahead, so within a quantum of that length each CU runs on its own: first
 // the CUs, one after the other, then the L2 with what they asked for, in order
-// of time and CU. The result is that of running all of them cycle by cycle,
-// except that a pair of CUs sees the instruction and scalar caches that it
-// shares in the order of the CUs within a quantum.
+// of time and CU. Quanta lie in the window one behind the other, wherever something
+// happens. The result is that of running all of them cycle by cycle, except that the
+// CUs that share instruction and scalar caches see them in the order in which they
+// are run within a quantum: that of their numbers, and of those in two blocks (see
+// runCUs) in every second quantum the second block's first.
 func (x *XCD) Handle(e sim.Event) error {
 	if !x.waker.due(e) {
 		return nil
@@ -163,7 +165,9 @@ func (x *XCD) Handle(e sim.Event) error {
 		}
 		x.now = from
 		x.launch(from)
-		to := min(from+x.quantum, x.engine.end)
+		n := (from - x.engine.begin) / x.quantum
+		to := min(x.engine.begin+(n+1)*x.quantum, x.engine.end)
+		x.back = x.engine.back != (n&1 != 0)
 		for _, at := range []int64{x.dispatch.at, x.launchAt} {
 			if at > from {
 				to = min(to, at) // a CU is told of a launch when its time has come
@@ -218,7 +222,6 @@ func (x *XCD) launch(now int64) {
 // than the quantum.
 func (x *XCD) runCUs(from, to int64) {
 	x.begin = from
-	x.back = !x.back
 	blocks := (len(x.cus) + touchedTogether - 1) / touchedTogether
 	for n := range blocks {
 		if x.back {
