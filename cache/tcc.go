@@ -54,7 +54,7 @@ type TCC struct {
 	tags     tags
 	sets     int
 	events   eventQueue // fetches, write-backs
-	fills    fillQueue
+	fills    eventQueue // over one link, so announced in order
 	channels []tccChannel
 	mshrs    []mshr // channel by channel
 	waiters  []waiter
@@ -390,14 +390,14 @@ func (t *TCC) wait(n int, r *tccRequest, start int64) {
 // Fill announces that the line of miss register id arrives at cycle at, which
 // may lie ahead.
 func (t *TCC) Fill(at int64, id uint32) {
-	t.fills.push(fillEvent{at: at, id: id})
+	t.fills.push(event{at: at, id: id})
 }
 
 // Advance handles everything that happens inside at cycle now. Nothing earlier
 // may be pending.
 func (t *TCC) Advance(now int64) {
 	for t.fills.nextAt() <= now {
-		t.fill(now, t.fills.pop())
+		t.fill(now, t.fills.pop().id)
 	}
 	for t.events.nextAt() <= now {
 		e := t.events.pop()
