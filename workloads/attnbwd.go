@@ -105,6 +105,7 @@ type bwdMain struct {
 	cov int // all LDS operations up to this one are covered by a wait
 
 	loopStart, loopEnd int
+	first, last        bool // the step being emitted is the first, the last
 }
 
 // LDS map of the main kernels: K, two buffers of Q and of dO (two halves of 32

@@ -238,6 +238,28 @@ func (m *bwdMain) nextHeadQ() {
 	}
 }
 
+// eachStep emits the steps of all blocks of queries: a loop, with the first and the
+// last apart, which have less to do.
+func (m *bwdMain) eachStep(step func(prefix string)) {
+	m.first = true
+	step("first ")
+	m.nextDiagonal()
+	m.first = false
+	top := m.Label()
+	m.EndCluster()
+	m.Place(top)
+	m.loopStart = len(m.insts)
+	step("")
+	m.Cluster("branch", "other")
+	m.nextDiagonal()
+	m.SOP2(isa.S_SUB_U32, m.iter, m.iter, Imm(1))
+	m.SOPC(isa.S_CMP_LG_U32, m.iter, Imm(0))
+	m.Branch(isa.S_CBRANCH_SCC1, top)
+	m.loopEnd = len(m.insts)
+	m.last = true
+	step("last ")
+}
+
 // nextDiagonal moves the causal mask to the next step.
 func (m *bwdMain) nextDiagonal() {
 	if !m.causal {

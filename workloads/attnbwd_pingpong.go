@@ -8,8 +8,7 @@ import "github.com/whisker-sim/whisker/isa"
 // builder's: two waves share a SIMD, so that 256 are there.
 type bwd8 struct {
 	*bwdMain
-	v, dv, dk   Val
-	first, last bool
+	v, dv, dk Val
 }
 
 func newBwd8(m *bwdMain) *bwd8 {
@@ -19,23 +18,7 @@ func newBwd8(m *bwdMain) *bwd8 {
 // build emits the kernel.
 func (p *bwd8) build() {
 	p.prologue()
-	p.first = true
-	p.step("first ")
-	p.nextDiagonal()
-	p.first = false
-	top := p.Label()
-	p.EndCluster()
-	p.Place(top)
-	p.loopStart = len(p.insts)
-	p.step("")
-	p.Cluster("branch", "other")
-	p.nextDiagonal()
-	p.SOP2(isa.S_SUB_U32, p.iter, p.iter, Imm(1))
-	p.SOPC(isa.S_CMP_LG_U32, p.iter, Imm(0))
-	p.Branch(isa.S_CBRANCH_SCC1, top)
-	p.loopEnd = len(p.insts)
-	p.last = true
-	p.step("last ")
+	p.eachStep(p.step)
 	p.Cluster("rejoin", "other")
 	p.stagger(false)
 	p.Cluster("store", "other")

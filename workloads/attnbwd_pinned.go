@@ -12,7 +12,6 @@ type bwd4 struct {
 	l, delta                    Val
 	dv, dk                      Val
 	k, v, q, qT                 Val
-	first, last                 bool
 }
 
 const (
@@ -57,23 +56,7 @@ func (p *bwd4) kCols(j, n int) Val {
 // build emits the kernel.
 func (p *bwd4) build() {
 	p.prologue()
-	p.first = true
-	p.step("first ")
-	p.nextDiagonal()
-	p.first = false
-	top := p.Label()
-	p.EndCluster()
-	p.Place(top)
-	p.loopStart = len(p.insts)
-	p.step("")
-	p.Cluster("branch", "other")
-	p.nextDiagonal()
-	p.SOP2(isa.S_SUB_U32, p.iter, p.iter, Imm(1))
-	p.SOPC(isa.S_CMP_LG_U32, p.iter, Imm(0))
-	p.Branch(isa.S_CBRANCH_SCC1, top)
-	p.loopEnd = len(p.insts)
-	p.last = true
-	p.step("last ")
+	p.eachStep(p.step)
 	p.epilogue()
 	p.nextV, p.nextA = max(p.nextV, 256), max(p.nextA, 256)
 }

@@ -11,9 +11,8 @@ import "github.com/whisker-sim/whisker/isa"
 // the matrix instructions after it.
 type bwdTiles struct {
 	*bwdMain
-	v           [16]Val
-	dv, dk      [8]Val
-	first, last bool
+	v      [16]Val
+	dv, dk [8]Val
 }
 
 func newBwdTiles(m *bwdMain) *bwdTiles {
@@ -43,23 +42,7 @@ func (p *bwdTiles) build() {
 	p.nextFill()
 	p.WaitVM(0)
 	p.Barrier()
-	p.first = true
-	p.step("first ")
-	p.nextDiagonal()
-	p.first = false
-	top := p.Label()
-	p.EndCluster()
-	p.Place(top)
-	p.loopStart = len(p.insts)
-	p.step("")
-	p.Cluster("branch", "other")
-	p.nextDiagonal()
-	p.SOP2(isa.S_SUB_U32, p.iter, p.iter, Imm(1))
-	p.SOPC(isa.S_CMP_LG_U32, p.iter, Imm(0))
-	p.Branch(isa.S_CBRANCH_SCC1, top)
-	p.loopEnd = len(p.insts)
-	p.last = true
-	p.step("last ")
+	p.eachStep(p.step)
 	p.Cluster("store", "other")
 	p.storeBase()
 	for i, acc := range [2][8]Val{p.dv, p.dk} {
