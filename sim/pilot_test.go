@@ -112,7 +112,7 @@ func TestPilot(t *testing.T) {
 	}
 	law := clockFor(machine, job.DType)
 	law.mhz = 1800
-	_, whole, err := runKernels(&o, machine, job, law)
+	_, whole, err := runKernels(&o, machine, job, law, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

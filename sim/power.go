@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"math"
 	"sort"
 	"strings"
 
@@ -39,6 +40,13 @@ func (e *energy) stretch(times float64, cycles int64) {
 		*part *= times
 	}
 	e.cycles = float64(cycles)
+}
+
+// lastRound spreads the work of full rounds over a launch whose last one may not be
+// full: it takes its time and less energy.
+func (e *energy) lastRound(workgroups, capacity int) {
+	rounds := float64(workgroups) / float64(capacity)
+	e.cycles *= math.Ceil(rounds) / rounds
 }
 
 // energyOf counts a kernel's work and prices it.

@@ -92,13 +92,24 @@ func runJob(o *RunOptions, machine *configs.Resolved, job *workloads.Job) (*repo
 		}
 	}
 	for try := 1; ; try++ {
+		var underway *look
+		if try == 1 && first.mhz != 0 && len(job.Kernels) == 1 {
+			underway = &look{machine: m, first: &first, mhz: law.mhz}
+		}
 		if o.Mode != "timing" && o.replay == nil {
 			job.FillInputs()
 		}
 		if err := o.startTrace(); err != nil {
 			return nil, nil, err
 		}
-		parts, work, err := runKernels(o, machine, job, law)
+		parts, work, err := runKernels(o, machine, job, law, underway)
+		if err == errMissed {
+			law.mhz = underway.next
+			if err := again(); err != nil {
+				return nil, nil, err
+			}
+			continue
+		}
 		if err != nil {
 			return nil, nil, err
 		}
@@ -125,8 +136,8 @@ func runJob(o *RunOptions, machine *configs.Resolved, job *workloads.Job) (*repo
 }
 
 // runKernels runs a job's kernels once, at the law's clock.
-func runKernels(o *RunOptions, machine *configs.Resolved, job *workloads.Job, law clockLaw) (parts []*report.Run, work energy, err error) {
-	seq := &sequence{machine: machine.Machine(), mhz: law.mhz}
+func runKernels(o *RunOptions, machine *configs.Resolved, job *workloads.Job, law clockLaw, underway *look) (parts []*report.Run, work energy, err error) {
+	seq := &sequence{machine: machine.Machine(), mhz: law.mhz, look: underway}
 	if o.Warmup != nil {
 		if err := seq.warmUp(o); err != nil {
 			return nil, work, err
@@ -282,6 +293,9 @@ func runTiming(o *RunOptions, r *report.Run, machine *configs.Resolved, job *wor
 	} else {
 		sampled = o.sampled(g, b.Launch.NumWorkgroups())
 	}
+	if spread == nil && !sampled {
+		seq.look.attach(g, b.Launch)
+	}
 	if err := o.tracing.begin(o, r, machine, g, &opts, law.mhz, job, b); err != nil {
 		return err
 	}
@@ -291,6 +305,9 @@ func runTiming(o *RunOptions, r *report.Run, machine *configs.Resolved, job *wor
 	}
 	if err != nil {
 		return err
+	}
+	if seq.look.missed() {
+		return errMissed
 	}
 	spent := energyOf(b.Launch.Kernel, res, m, law.mhz)
 	if err := o.tracing.end(res.Timing.Cycles); err != nil {

@@ -17,6 +17,7 @@ type sequence struct {
 	machine *configs.Machine
 	mhz     float64
 	gpu     *xcd.GPU // nil: the next launch has a machine of its own
+	look    *look    // nil: launches run to their end
 }
 
 // load puts a launch on the GPU.

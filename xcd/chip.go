@@ -80,6 +80,10 @@ type Kernel struct {
 	// MarkEvery, when positive, records when each further so many workgroups had
 	// ended.
 	MarkEvery int
+	// GoOn, when not nil, is asked once, at the first window boundary at which
+	// LookAfter workgroups have ended; false ends the run there, as StopAfter does.
+	LookAfter int
+	GoOn      func() bool
 }
 
 // LivelockCycles is how long waves may run without ending, releasing a barrier,

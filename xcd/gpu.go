@@ -76,6 +76,8 @@ type GPU struct {
 	stopAt    int64
 	stopAfter int
 	markEvery int
+	lookAfter int
+	look      func(*GPUResult) bool
 
 	monitor  *monitoring.Monitor
 	progress func(done, total, cycle int64)
@@ -148,7 +150,7 @@ func (g *GPU) prepare(l *isa.Launch, o GPUOptions) (NewCUFunc, error) {
 	g.prog, g.cus, g.stats, g.wgs, g.drift = prog, nil, make([]cu.Stats, m.Chip.XCDs), l.NumWorkgroups(), nil
 	g.present = o.Present
 	g.progress, g.notices, g.expected = o.Progress, o.Notices, o.Expected
-	g.stopAt, g.stopAfter, g.markEvery = o.StopAt, o.StopAfter, o.MarkEvery
+	g.stopAt, g.stopAfter, g.markEvery, g.look = o.StopAt, o.StopAfter, o.MarkEvery, nil
 	var shared *cu.Shared
 	return func(xcc, id int, l2 cache.L2Port, done func(now int64, wg int)) (ComputeUnit, error) {
 		if id%m.Fetch.SharedByCUs == 0 {
@@ -230,6 +232,10 @@ func (g *GPU) Capacity() int { return g.prog.Occ.WorkgroupsPerCU * len(g.cus) }
 // them: what GPUOptions.StopAfter and MarkEvery do, once the capacity is known.
 func (g *GPU) StopAfter(n, m int) { g.stopAfter, g.markEvery = n, m }
 
+// LookAfter shows look what the run has done when n workgroups have ended; where
+// look returns false the run ends there, as with StopAfter. It changes nothing else.
+func (g *GPU) LookAfter(n int, look func(*GPUResult) bool) { g.lookAfter, g.look = n, look }
+
 // Program is the launch as it was prepared for timing.
 func (g *GPU) Program() *cu.Program { return g.prog }
 
@@ -248,7 +254,13 @@ func (g *GPU) Run(ctx context.Context) (*GPUResult, error) {
 	if g.prog.LoopEnd > g.prog.LoopStart {
 		watch = g.watchDrift
 	}
-	timing, err := g.chip.Run(ctx, Kernel{Workgroups: g.wgs, Present: g.present, Waves: g.prog.Kernel.Waves(), Progress: g.report(), Alive: g.alive, Waiting: g.waiting, Watch: watch, Ordered: g.prog.Shares,
+	var goOn func() bool
+	if begin := g.chip.now; g.look != nil {
+		goOn = func() bool {
+			return g.look(g.result(Result{Cycles: g.chip.now - begin, Finished: g.chip.finished(), Stopped: true}))
+		}
+	}
+	timing, err := g.chip.Run(ctx, Kernel{LookAfter: g.lookAfter, GoOn: goOn, Workgroups: g.wgs, Present: g.present, Waves: g.prog.Kernel.Waves(), Progress: g.report(), Alive: g.alive, Waiting: g.waiting, Watch: watch, Ordered: g.prog.Shares,
 		StopAt: g.stopAt, StopAfter: g.stopAfter, MarkEvery: g.markEvery})
 	for _, c := range g.cus {
 		if c.Err() != nil {
@@ -258,6 +270,15 @@ func (g *GPU) Run(ctx context.Context) (*GPUResult, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kernel %s: %w", g.prog.Kernel.Name, err)
 	}
+	r := g.result(timing)
+	if timing.Stopped {
+		return r, nil // what is under way has been asked for and not answered
+	}
+	return r, r.check()
+}
+
+// result adds up what all dies have done so far.
+func (g *GPU) result(timing Result) *GPUResult {
 	r := &GPUResult{Timing: timing, Memory: g.chip.Stats(), Occupancy: g.prog.Occ, Drift: g.drift}
 	for _, c := range g.cus {
 		c.Settle(g.chip.now)
@@ -269,10 +290,7 @@ func (g *GPU) Run(ctx context.Context) (*GPUResult, error) {
 	for _, c := range g.cus {
 		r.TCP.Merge(c.TCP())
 	}
-	if timing.Stopped {
-		return r, nil // what is under way has been asked for and not answered
-	}
-	return r, r.check()
+	return r
 }
 
 // stopMonitor ends the server. Akita's shuts down without a deadline to wait for,

@@ -70,6 +70,12 @@ func (c *Chip) runWindows(ctx context.Context, k Kernel) error {
 		if k.StopAt > 0 && c.now-begin >= k.StopAt && c.command.waiting > 0 || k.StopAfter > 0 && c.finished() >= k.StopAfter {
 			return errStopped
 		}
+		if k.GoOn != nil && c.finished() >= k.LookAfter {
+			if !k.GoOn() {
+				return errStopped
+			}
+			k.GoOn = nil
+		}
 		if windows++; windows == collapseAfter && len(c.xcds)*len(c.xcds[0].cus) >= collapseCUs {
 			collapseHeap()
 		}
@@ -96,7 +102,7 @@ const (
 	collapseCUs   = 64
 )
 
-// errStopped ends a launch at Kernel.StopAt or StopAfter.
+// errStopped ends a launch at Kernel.StopAt or StopAfter, or where GoOn says no.
 var errStopped = errors.New("stopped as asked")
 
 // progressWindows is how many windows pass at most between two calls of
