@@ -2,8 +2,6 @@ package sim
 
 import (
 	"errors"
-	"fmt"
-	"os"
 
 	"github.com/whisker-sim/whisker/configs"
 	"github.com/whisker-sim/whisker/isa"
@@ -44,9 +42,6 @@ func (l *look) attach(g *xcd.GPU, launch *isa.Launch) {
 		far := l.mhz + lookMargin*(next-l.mhz)
 		if l.first.learn(l.mhz, far); !l.first.settled(l.mhz, far) {
 			l.next = next
-		}
-		if os.Getenv("WLOOK") != "" {
-			fmt.Fprintln(os.Stderr, "look", l.mhz, next, l.first.sensitivity, l.next)
 		}
 		return l.next == 0
 	})
