@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -18,7 +19,9 @@ import (
 type rowCache struct {
 	out   string // the output folder; "": keeps nothing
 	table string
-	used  []string
+
+	mu   sync.Mutex // rows run side by side
+	used []string
 }
 
 // kept is a row's result as it is kept.
@@ -51,6 +54,8 @@ func readRow[T any](c *rowCache, label, key string) *T {
 	if json.Unmarshal(data, &r) != nil || r.Key != key || r.Row != label {
 		return nil
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.used = append(c.used, label)
 	return &r.Result
 }
@@ -75,6 +80,7 @@ func (c *rowCache) text() []string {
 	if len(c.used) == 0 {
 		return nil
 	}
+	slices.Sort(c.used)
 	return []string{fmt.Sprintf("kept from earlier runs of this program in %s: %s", c.folder(), strings.Join(c.used, "; "))}
 }
 

@@ -9,12 +9,12 @@ import (
 )
 
 // A kernel that waits for memory may run at another clock than its pilot, one XCD in
-// one round, has told. A run that is to be simulated whole is looked at when a
-// quarter of its workgroups have ended: where it would be repeated if its work went
+// one round, has told. A run that is to be simulated whole is looked at when two
+// rounds of its workgroups have ended: where it would be repeated if its work went
 // on like this, it begins again at once.
 const (
-	lookShare  = 4
-	lookRounds = 4   // that a launch must have, for a quarter of it to stand for the rest
+	lookAfter  = 2   // rounds
+	lookRounds = 4   // that a launch must have, for its first two to stand for the rest
 	lookMargin = 1.3 // of the clock's distance, since the rest differs
 )
 
@@ -35,7 +35,7 @@ func (l *look) attach(g *xcd.GPU, launch *isa.Launch) {
 	if l == nil || workgroups < lookRounds*g.Capacity() {
 		return
 	}
-	g.LookAfter(workgroups/lookShare, func(res *xcd.GPUResult) bool {
+	g.LookAfter(lookAfter*g.Capacity(), func(res *xcd.GPUResult) bool {
 		work := energyOf(launch.Kernel, res, l.machine, l.mhz)
 		work.lastRound(workgroups, g.Capacity())
 		next := work.clock(&l.machine.Power, l.machine.Clock.PeakMHz)

@@ -13,7 +13,7 @@ func TestLook(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs a kernel")
 	}
-	o := RunOptions{Kernel: "gemm", Arch: "mi355x", M: 1024, N: 768, K: 512, Mode: "timing", Threads: 1, Seed: 1,
+	o := RunOptions{Kernel: "gemm", Arch: "mi355x", M: 1024, N: 768, K: 2048, Mode: "timing", Threads: 1, Seed: 1,
 		Set: []string{"chip.xcds=1", "chip.iods=1", "chip.cus_per_xcd=2", "chip.shader_engines=1", "power.static_w=1", "power.board_w=6"}}
 	machine, err := LoadMachine(o.Arch, "", o.Set)
 	if err != nil {
@@ -48,7 +48,7 @@ func TestLook(t *testing.T) {
 		t.Fatalf("a run at %d MHz, whose work gives %g, ended with %v", wrong, right, err)
 	}
 	if math.Abs(missed.next-right) > 0.02*right {
-		t.Errorf("a quarter of the run gives %g MHz and the whole %g", missed.next, right)
+		t.Errorf("two rounds of the run give %g MHz and the whole %g", missed.next, right)
 	}
 
 	plain, _, err := run(right, nil)

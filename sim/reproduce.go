@@ -29,8 +29,8 @@ type ReproduceOptions struct {
 	Variant string
 	// Log, when set, takes a line when a row begins and ends.
 	Log io.Writer
-	// Progress, when set, is told which row of how many is under way, and within
-	// it what RunOptions.Progress is.
+	// Progress, when set, is told of each row what RunOptions.Progress is, one call at
+	// a time, and at its end that all is done. Rows run side by side.
 	Progress func(row string, done, total, cycle int64)
 }
 
@@ -38,6 +38,14 @@ type ReproduceOptions struct {
 func (o *ReproduceOptions) say(format string, args ...any) {
 	if o.Log != nil {
 		fmt.Fprintf(o.Log, format+"\n", args...)
+	}
+}
+
+// ended tells the progress that a row, of which only a part may have been simulated,
+// has ended.
+func (o *ReproduceOptions) ended(row string) {
+	if o.Progress != nil {
+		o.Progress(row, 1, 1, 0)
 	}
 }
 

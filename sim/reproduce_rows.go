@@ -143,14 +143,21 @@ func reproduceRows(o ReproduceOptions, all []tableRow) (*Reproduction, error) {
 	}
 	p := &Reproduction{}
 	c := rowCache{out: o.Out, table: o.Table}
-	for i := range rows {
+	cells := make([]*ReproduceRow, len(rows))
+	err = o.eachRow(len(rows), func(int) float64 { return 0 }, func(o ReproduceOptions, i int) (err error) {
 		row := &rows[i]
-		cell := &ReproduceRow{Table: row.table, Row: row.label, Kind: row.kind}
-		if row.kind != KindReference {
-			if cell, err = row.result(o, &c); err != nil {
-				return nil, fmt.Errorf("%s: %w", row.label, err)
-			}
+		if row.kind == KindReference {
+			cells[i] = &ReproduceRow{Table: row.table, Row: row.label, Kind: row.kind}
+		} else if cells[i], err = row.result(o, &c); err != nil {
+			return fmt.Errorf("%s: %w", row.label, err)
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, cell := range cells {
+		row := &rows[i]
 		cell.Metric, cell.Unit, cell.Note = row.metric, row.unit, row.note
 		if row.paper != 0 {
 			cell.Paper = value(row.paper)
@@ -179,6 +186,7 @@ func (row *tableRow) result(o ReproduceOptions, c *rowCache) (*ReproduceRow, err
 	}
 	began := time.Now()
 	r, err := row.run(o)
+	o.ended(row.label)
 	if err != nil {
 		return nil, err
 	}

@@ -41,10 +41,20 @@ func reproduceTable4(o ReproduceOptions) (*Reproduction, error) {
 				return nil, err
 			}
 		}
-		res, err := row.result(o, &kept)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", row.label, err)
+	}
+	results := make([]*table4Result, len(rows))
+	cost := func(i int) float64 { return math.Pow(float64(rows[i].size), 3) }
+	err = o.eachRow(len(rows), cost, func(o ReproduceOptions, i int) (err error) {
+		if results[i], err = rows[i].result(o, &kept); err != nil {
+			return fmt.Errorf("%s: %w", rows[i].label, err)
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, row := range rows {
+		res := results[i]
 		done[row.label] = res
 		cells := row.rows(res)
 		for i := range cells {
@@ -192,6 +202,7 @@ func (r *table4Row) result(o ReproduceOptions, c *rowCache) (*table4Result, erro
 	o.say("%s: simulating", r.label)
 	began := time.Now()
 	run, err := r.run(o)
+	o.ended(r.label)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
+	"time"
 
+	"github.com/schollz/progressbar/v3"
 	"github.com/whisker-sim/whisker/sim"
 	"golang.org/x/term"
 )
@@ -34,34 +38,50 @@ func (c *reproduceCmd) Run(w io.Writer) error {
 	return sim.Reproduce(w, o, c.Format)
 }
 
-// rowTenths writes a line for each tenth of a row, where no bar can be drawn.
+// rowTenths writes a line for each tenth of a row, where no bar can be drawn. Rows
+// may run side by side.
 func rowTenths(w io.Writer) func(row string, done, total, cycle int64) {
-	var now string
-	var next int64
+	next := map[string]int64{} // tenth by row
 	return func(row string, done, total, cycle int64) {
 		tenths := 10 * done / max(total, 1)
-		if row != now || tenths < next-1 { // another row, or the same at another clock
-			now, next = row, 1
+		if tenths < next[row]-1 { // the row again, at another clock
+			next[row] = 0
 		}
-		if tenths >= next && tenths < 10 {
+		if tenths >= max(1, next[row]) && tenths < 10 {
 			fmt.Fprintf(w, "%s: %d %%, cycle %d\n", row, 10*tenths, cycle)
-			next = tenths + 1
+			next[row] = tenths + 1
 		}
 	}
 }
 
-// rowProgress is progress for a run of many rows: each has its own bar.
+// rowProgress is one bar for the rows that run side by side, which it names.
 func rowProgress(w io.Writer) (update func(row string, done, total, cycle int64), stop func()) {
-	var now string
-	inner, end := func(done, total, cycle int64) {}, func() {}
-	update = func(row string, done, total, cycle int64) {
-		if row != now {
-			end()
-			io.WriteString(w, row+"\n")
-			inner, end = progress(w)
-			now = row
-		}
-		inner(done, total, cycle)
+	const whole = 1000
+	bar := progressbar.NewOptions64(whole, progressbar.OptionSetWriter(w), progressbar.OptionThrottle(200*time.Millisecond),
+		progressbar.OptionSetPredictTime(false), progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30))
+	type state struct {
+		name string
+		part int64 // of whole
 	}
-	return update, func() { end() }
+	var rows []state
+	update = func(row string, done, total, cycle int64) {
+		i := slices.IndexFunc(rows, func(s state) bool { return s.name == row })
+		if i < 0 {
+			i = len(rows)
+			rows = append(rows, state{name: row})
+		}
+		rows[i].part = whole * done / max(total, 1)
+		if rows[i].part >= whole { // it may begin again, at another clock
+			rows = slices.Delete(rows, i, i+1)
+		}
+		var names []string
+		sum := int64(0)
+		for _, s := range rows {
+			names = append(names, fmt.Sprintf("%s %d %%", s.name, 100*s.part/whole))
+			sum += s.part
+		}
+		bar.Describe(strings.Join(names, ", "))
+		_ = bar.Set64(min(whole-1, sum/int64(max(1, len(rows))))) // a bar that cannot be drawn must not end the run
+	}
+	return update, func() { _ = bar.Clear() }
 }
