@@ -138,6 +138,9 @@ func kernelTargets() ([]tableRow, error) {
 			}
 		case "layernorm", "rotary":
 			row.kernel, row.streams = p.kernel, true
+			if p.kernel == "layernorm" {
+				row.kind, row.note = KindCalibrated, "the energy of a VALU operation was fitted on this row"
+			}
 		default:
 			row.kernel, row.options = attentionRow(p)
 		}
