@@ -13,6 +13,7 @@ type LLCConfig struct {
 	LatencyCycles                   int64   // lookup and data, unloaded
 	GBs, CoreMHz                    float64 // of all slices; the clock that cycles are of
 	MSHRsPerSlice                   int
+	FetchLines                      int // that a miss fetches, a power of two; 0 or 1: its own
 	AllocateOnRead, AllocateOnWrite bool
 	SetHash, SliceHash              bool
 	Replacement                     Replacement
@@ -55,6 +56,7 @@ type LLC struct {
 type llcSlice struct {
 	server     Server
 	freeMSHR   int32
+	freeMSHRs  int
 	head, tail int32 // queued requests while stopped, index + 1
 }
 
@@ -91,6 +93,9 @@ func NewLLC(cfg LLCConfig, mem HBMConfig, client LLCClient) (*LLC, error) {
 	if cfg.MSHRsPerSlice < 1 || cfg.MSHRsPerSlice >= lineMSHRLimit {
 		return nil, fmt.Errorf("LLC: %d MSHRs per slice; 1 to %d are possible", cfg.MSHRsPerSlice, lineMSHRLimit-1)
 	}
+	if cfg.FetchLines&(cfg.FetchLines-1) != 0 || cfg.FetchLines < 0 {
+		return nil, fmt.Errorf("LLC: a read miss brings %d lines; a power of two is possible", cfg.FetchLines)
+	}
 	if mem.Channels > 0 && cfg.Slices%mem.Channels != 0 && mem.Channels%cfg.Slices != 0 {
 		return nil, fmt.Errorf("LLC: %d slices and %d HBM channels do not divide each other", cfg.Slices, mem.Channels)
 	}
@@ -110,6 +115,7 @@ func NewLLC(cfg LLCConfig, mem HBMConfig, client LLCClient) (*LLC, error) {
 			n := int32(s*cfg.MSHRsPerSlice + i)
 			l.mshrs[n].next = sl.freeMSHR
 			sl.freeMSHR = n + 1
+			sl.freeMSHRs++
 		}
 	}
 	return l, nil
@@ -312,17 +318,24 @@ func (l *LLC) read(sl *llcSlice, row, way int, tag uint32, e *event, start int64
 		state := set.state[way]
 		if readable(state) {
 			l.tags.use(set, way)
-			l.stats.ReadHits++
-			l.sources[e.src].Hits++
+			ahead := state&lineUnasked != 0
+			if ahead {
+				set.state[way] &^= lineUnasked
+			}
+			l.countHit(e, ahead)
 			l.reply(start+l.cfg.LatencyCycles, e)
 			return true
 		}
 		if state&lineInFlight != 0 {
 			l.tags.use(set, way)
-			l.stats.ReadHits++
-			l.stats.ReadHitsInFlight++
-			l.sources[e.src].Hits++
-			l.wait(l.mshrOf(row, state), e, start)
+			n := l.mshrOf(row, state)
+			m := &l.mshrs[n]
+			if !m.unasked {
+				l.stats.ReadHitsInFlight++
+			}
+			l.countHit(e, m.unasked)
+			m.unasked = false
+			l.wait(n, e, start)
 			return true
 		}
 	}
@@ -337,15 +350,12 @@ func (l *LLC) read(sl *llcSlice, row, way int, tag uint32, e *event, start int64
 		}
 	}
 	l.stats.ReadMisses++
-	n := int(sl.freeMSHR - 1)
-	m := &l.mshrs[n]
-	sl.freeMSHR = m.next
-	*m = mshr{set: int32(row), way: int32(way)}
-	if way >= 0 {
-		set.fetch(way, n%l.cfg.MSHRsPerSlice, m)
-	}
+	n := l.takeMSHR(sl, row, way)
 	l.wait(n, e, start)
 	l.wheel.push(event{at: start + l.cfg.LatencyCycles, addr: e.addr, id: uint32(n), bytes: uint16(l.cfg.LineBytes), kind: llcMemoryRead})
+	if way >= 0 && l.cfg.FetchLines > 1 {
+		l.fetchBeside(sl, e.addr, start)
+	}
 	return true
 }
 
@@ -374,8 +384,10 @@ func (l *LLC) write(row, way int, tag uint32, e *event, start int64) bool {
 	}
 	if state := set.state[way]; state&lineInFlight != 0 {
 		m := &l.mshrs[l.mshrOf(row, state)]
+		m.unasked = false
 		m.dirty = uint16(min(int(m.dirty)+int(e.bytes), l.cfg.LineBytes))
 	} else {
+		set.state[way] &^= lineUnasked
 		set.write(way, int(e.bytes), l.cfg.LineBytes)
 	}
 	return true
@@ -455,6 +467,7 @@ func (l *LLC) fill(now int64, id uint32) {
 	m.head, m.tail = 0, 0
 	m.next = sl.freeMSHR
 	sl.freeMSHR = int32(id) + 1
+	sl.freeMSHRs++
 	l.resume(now, slice)
 }
 

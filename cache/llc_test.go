@@ -270,6 +270,7 @@ func TestRefresh(t *testing.T) {
 func TestLLCConfigErrors(t *testing.T) {
 	for name, change := range map[string]func(*LLCConfig, *HBMConfig){
 		"geometry": func(c *LLCConfig, _ *HBMConfig) { c.Slices = 3 },
+		"fetch":    func(c *LLCConfig, _ *HBMConfig) { c.FetchLines = 3 },
 		"mshrs":    func(c *LLCConfig, _ *HBMConfig) { c.MSHRsPerSlice = 0 },
 		"channels": func(_ *LLCConfig, m *HBMConfig) { m.Channels = 3 },
 		"none":     func(_ *LLCConfig, m *HBMConfig) { m.Channels = 0 },

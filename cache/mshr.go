@@ -7,6 +7,7 @@ type mshr struct {
 	head, tail int32 // waiters, index + 1
 	next       int32 // free list, index + 1
 	dirty      uint16
+	unasked    bool // nobody has asked for the line yet
 }
 
 // waiter is a request that waits for a line in flight.

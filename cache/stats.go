@@ -14,6 +14,8 @@ type LevelStats struct {
 	AtomicCycles                                  uint64 // of the channels' ports
 	ReadBytes, WriteBytes                         uint64 // asked for by the level above
 	Fills, FillBytes                              uint64 // from the level below
+	Beside                                        uint64 // LLC only: lines fetched beside another
+	BesideReads                                   uint64 // first reads of such lines; they count as misses
 	WriteBacks, WriteBackBytes                    uint64 // to the level below
 	QueueCycles                                   uint64 // waiting for service, summed over requests
 	LatencyCycles                                 uint64 // request to answer, summed over reads
@@ -62,6 +64,8 @@ func (s *LevelStats) Merge(o *LevelStats) {
 	s.ReadBytes += o.ReadBytes
 	s.WriteBytes += o.WriteBytes
 	s.Fills += o.Fills
+	s.Beside += o.Beside
+	s.BesideReads += o.BesideReads
 	s.FillBytes += o.FillBytes
 	s.WriteBacks += o.WriteBacks
 	s.WriteBackBytes += o.WriteBackBytes
@@ -86,7 +90,7 @@ func (s *LevelStats) Check(level string, lineBytes uint64) error {
 		{"atomics and their hits and misses", s.Atomics, s.AtomicHits + s.AtomicMisses},
 		{"reads and answers", s.Reads, s.Latency.Count()},
 		{"requests and services", s.Requests(), s.Queue.Count()},
-		{"misses and fills", s.ReadMisses + s.AtomicMisses, s.Fills},
+		{"misses, lines fetched ahead and fills", s.ReadMisses + s.AtomicMisses + s.Beside, s.Fills + s.BesideReads},
 		{"bytes asked for and lines read", s.ReadBytes, s.Reads * lineBytes},
 		{"bytes filled and lines filled", s.FillBytes, s.Fills * lineBytes},
 	} {

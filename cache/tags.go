@@ -137,6 +137,9 @@ func (s *tagSet) fetch(way, index int, m *mshr) {
 // filled ends a fetch.
 func (s *tagSet) filled(way int, m *mshr) {
 	s.state[way] = lineReadable | m.dirty
+	if m.unasked {
+		s.state[way] |= lineUnasked
+	}
 }
 
 // addressMap splits a line address into bank (channel or slice), set and tag,
@@ -219,12 +222,18 @@ func (m *addressMap) local(addr uint64) (bank int, line uint64) {
 // split returns bank, set and tag of a line.
 func (m *addressMap) split(addr uint64) (bank, set int, tag uint32) {
 	bank, line := m.local(addr)
+	set, tag = m.place(line)
+	return bank, set, tag
+}
+
+// place returns set and tag of a bank's line.
+func (m *addressMap) place(line uint64) (set int, tag uint32) {
 	t := line >> m.setBits
 	s := line & (1<<m.setBits - 1)
 	if m.setHash {
 		s ^= fold(t, m.setBits)
 	}
-	return bank, int(s), uint32(t)
+	return int(s), uint32(t)
 }
 
 // join is the inverse of split.

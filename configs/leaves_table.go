@@ -288,6 +288,8 @@ func llcLeaves() []leafSpec {
 			func(m *Machine) any { return &m.LLC.GBs }),
 		leaf("llc.mshrs_per_slice", "", from(1, 65536), "lines in flight to HBM",
 			func(m *Machine) any { return &m.LLC.MSHRsPerSlice }),
+		leaf("llc.fetch_bytes", "B", pow2(32, 64*kib), "of memory that a read miss brings: the block of its slice in which the line lies",
+			func(m *Machine) any { return &m.LLC.FetchBytes }),
 		leaf("llc.allocate_on_read", "", onOff, "a read miss takes a line",
 			func(m *Machine) any { return &m.LLC.AllocateOnRead }),
 		leaf("llc.allocate_on_write", "", onOff, "a write miss takes a line",

@@ -42,6 +42,7 @@ func timeOf(r *report.Run) float64      { return r.TimeUS }
 func groupsOf(r *report.Run) float64    { return float64(r.Occupancy.WorkgroupsPerCU) }
 func l2MissesOf(r *report.Run) float64  { return float64(r.L2.Misses) }
 func llcMissesOf(r *report.Run) float64 { return float64(r.LLC.Misses) }
+func hbmReadsOf(r *report.Run) float64  { return float64(r.HBM.Reads) }
 
 // leafTests change one leaf of a small run and say which way a figure must go:
 // 1 up, -1 down, 0 either way but not the same. Leaves that need another set
@@ -137,6 +138,8 @@ var leafTests = []struct {
 	{"llc.random_seed=9 llc.replacement=random llc.bytes=4194304 llc.slices=16", "stream-llc", llcMissesOf, 0},
 	{"llc.ways=1 llc.bytes=4194304 llc.slices=16", "stream-llc", llcMissesOf, 0},
 	{"llc.set_hash=true llc.bytes=4194304 llc.slices=16 llc.replacement=random", "stream-llc", llcMissesOf, 0},
+	{"llc.fetch_bytes=256", "memory", hbmReadsOf, 1},
+	{"llc.fetch_bytes=1024", "stream-hbm", cyclesOf, 0},
 	{"llc.slice_hash=false", "stream-llc", cyclesOf, 0},
 	{"l2.random_seed=9 l2.replacement=random", "stream-llc", l2MissesOf, 0},
 	{"l2.set_hash=false l2.replacement=random", "stream-llc", l2MissesOf, 0},

@@ -185,6 +185,7 @@ func (c *Chip) buildIOD(coreMHz float64) error {
 		LatencyCycles:   cache.CyclesOf(m.LLC.LatencyNS, coreMHz),
 		GBs:             m.LLC.GBs, CoreMHz: coreMHz,
 		MSHRsPerSlice:  m.LLC.MSHRsPerSlice,
+		FetchLines:     m.LLC.FetchBytes / c.lineBytes(),
 		AllocateOnRead: m.LLC.AllocateOnRead, AllocateOnWrite: m.LLC.AllocateOnWrite,
 		SetHash: m.LLC.SetHash, SliceHash: m.LLC.SliceHash,
 		Replacement: replacement, Seed: uint64(m.LLC.RandomSeed),

@@ -63,7 +63,7 @@ func (s *MemoryStats) Check(lineBytes uint64) error {
 		{"L2 write-backs and LLC writes", s.L2.WriteBacks, s.LLC.Writes},
 		{"bytes written back by the L2 and bytes on the fabric", s.L2.WriteBackBytes, s.Fabric.WriteBytes},
 		{"bytes written to the LLC and bytes on the fabric", s.LLC.WriteBytes, s.Fabric.WriteBytes},
-		{"LLC misses and memory reads", s.LLC.ReadMisses, s.HBM.Reads},
+		{"LLC misses, lines fetched ahead and memory reads", s.LLC.ReadMisses + s.LLC.Beside, s.HBM.Reads + s.LLC.BesideReads},
 		// A burst is longer than a short line.
 		{"bytes filled in the LLC and bytes read from memory", s.LLC.Fills * max(lineBytes, cache.BurstBytes), s.HBM.ReadBytes},
 		{"LLC write-backs and memory writes", s.LLC.WriteBacks, s.HBM.Writes},
