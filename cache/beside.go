@@ -1,10 +1,11 @@
 package cache
 
 // A read that misses the LLC may bring the rest of its block of memory with it
-// (LLCConfig.FetchLines): the lines beside it in the slice, which lie in the same row
-// of the HBM.
+// (LLCConfig.FetchLines): the lines beside it in the slice. Those are neighbours in
+// memory within the unit by which slices alternate, and a stride of all slices apart beyond.
 
-// lineUnasked marks a readable line that was fetched ahead and not read since.
+// lineUnasked marks a readable line that was fetched beside another and neither read
+// nor written since.
 const lineUnasked = 1 << 9
 
 // fetchBeside fetches the lines of addr's block that are not there, after a miss on
@@ -19,7 +20,7 @@ func (l *LLC) fetchBeside(sl *llcSlice, addr uint64, start int64) {
 			continue
 		}
 		// The last registers are for reads that somebody waits for.
-		if sl.freeMSHRs <= l.cfg.MSHRsPerSlice/2 {
+		if sl.freeCount <= l.cfg.MSHRsPerSlice/2 {
 			return
 		}
 		way := l.allocate(row, tag, start)
@@ -33,12 +34,13 @@ func (l *LLC) fetchBeside(sl *llcSlice, addr uint64, start int64) {
 	}
 }
 
-// takeMSHR takes a free register for the line in a way, -1 for none.
+// takeMSHR takes a free register, of which there must be one. Of a way of -1 the line
+// is not kept.
 func (l *LLC) takeMSHR(sl *llcSlice, row, way int) int {
 	n := int(sl.freeMSHR - 1)
 	m := &l.mshrs[n]
 	sl.freeMSHR = m.next
-	sl.freeMSHRs--
+	sl.freeCount--
 	*m = mshr{set: int32(row), way: int32(way)}
 	if way >= 0 {
 		l.tags.sets[row].fetch(way, n%l.cfg.MSHRsPerSlice, m)
@@ -46,10 +48,10 @@ func (l *LLC) takeMSHR(sl *llcSlice, row, way int) int {
 	return n
 }
 
-// countHit counts a read that found its line, or one in flight. Of a line that was
-// fetched ahead the first read counts as a miss: memory was read for it, and hit
-// rates are those of the traffic.
-func (l *LLC) countHit(e *event, ahead bool) {
+// countFound counts a read that found its line, or one in flight. The first read of
+// a line that was fetched beside another, ahead, counts as a miss: memory was read for
+// it. (If it was written first, nobody knows any more.)
+func (l *LLC) countFound(e *event, ahead bool) {
 	if ahead {
 		l.stats.ReadMisses++
 		l.stats.BesideReads++

@@ -48,6 +48,21 @@ func TestFetchBeside(t *testing.T) {
 	}
 }
 
+// TestFetchBesideNeedsRoom: what a read does not keep brings nothing, not even when
+// the line itself is there in part.
+func TestFetchBesideNeedsRoom(t *testing.T) {
+	cfg, mem := smallLLC()
+	cfg.FetchLines, cfg.AllocateOnRead = 2, false
+	b := newLLCBench(t, cfg, mem)
+	b.llc.Write(0, 0, 0, 64)
+	b.run(100)
+	b.llc.Read(200, 0, 0, 1)
+	b.run(2000)
+	if s := b.llc.Stats(); s.Beside != 0 || s.ReadMisses != 1 {
+		t.Errorf("counts: %+v", s)
+	}
+}
+
 // TestFetchBesideAddsUp: whatever is read and written, every read is answered once,
 // and what memory was read for adds up.
 func TestFetchBesideAddsUp(t *testing.T) {

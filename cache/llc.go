@@ -56,7 +56,7 @@ type LLC struct {
 type llcSlice struct {
 	server     Server
 	freeMSHR   int32
-	freeMSHRs  int
+	freeCount  int
 	head, tail int32 // queued requests while stopped, index + 1
 }
 
@@ -115,7 +115,7 @@ func NewLLC(cfg LLCConfig, mem HBMConfig, client LLCClient) (*LLC, error) {
 			n := int32(s*cfg.MSHRsPerSlice + i)
 			l.mshrs[n].next = sl.freeMSHR
 			sl.freeMSHR = n + 1
-			sl.freeMSHRs++
+			sl.freeCount++
 		}
 	}
 	return l, nil
@@ -322,7 +322,7 @@ func (l *LLC) read(sl *llcSlice, row, way int, tag uint32, e *event, start int64
 			if ahead {
 				set.state[way] &^= lineUnasked
 			}
-			l.countHit(e, ahead)
+			l.countFound(e, ahead)
 			l.reply(start+l.cfg.LatencyCycles, e)
 			return true
 		}
@@ -333,7 +333,7 @@ func (l *LLC) read(sl *llcSlice, row, way int, tag uint32, e *event, start int64
 			if !m.unasked {
 				l.stats.ReadHitsInFlight++
 			}
-			l.countHit(e, m.unasked)
+			l.countFound(e, m.unasked)
 			m.unasked = false
 			l.wait(n, e, start)
 			return true
@@ -353,7 +353,7 @@ func (l *LLC) read(sl *llcSlice, row, way int, tag uint32, e *event, start int64
 	n := l.takeMSHR(sl, row, way)
 	l.wait(n, e, start)
 	l.wheel.push(event{at: start + l.cfg.LatencyCycles, addr: e.addr, id: uint32(n), bytes: uint16(l.cfg.LineBytes), kind: llcMemoryRead})
-	if way >= 0 && l.cfg.FetchLines > 1 {
+	if l.cfg.AllocateOnRead && l.cfg.FetchLines > 1 {
 		l.fetchBeside(sl, e.addr, start)
 	}
 	return true
@@ -467,7 +467,7 @@ func (l *LLC) fill(now int64, id uint32) {
 	m.head, m.tail = 0, 0
 	m.next = sl.freeMSHR
 	sl.freeMSHR = int32(id) + 1
-	sl.freeMSHRs++
+	sl.freeCount++
 	l.resume(now, slice)
 }
 

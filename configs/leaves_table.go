@@ -288,7 +288,7 @@ func llcLeaves() []leafSpec {
 			func(m *Machine) any { return &m.LLC.GBs }),
 		leaf("llc.mshrs_per_slice", "", from(1, 65536), "lines in flight to HBM",
 			func(m *Machine) any { return &m.LLC.MSHRsPerSlice }),
-		leaf("llc.fetch_bytes", "B", pow2(32, 64*kib), "of memory that a read miss brings: the block of its slice in which the line lies",
+		leaf("llc.fetch_bytes", "B", upTo(64*kib), "of memory that a read miss brings: the block of its slice's lines in which the line lies; 0: the line",
 			func(m *Machine) any { return &m.LLC.FetchBytes }),
 		leaf("llc.allocate_on_read", "", onOff, "a read miss takes a line",
 			func(m *Machine) any { return &m.LLC.AllocateOnRead }),

@@ -167,7 +167,7 @@ type LLC struct {
 	LatencyNS                       float64 // lookup and data, unloaded, without the fabric
 	GBs                             float64 // all slices
 	MSHRsPerSlice                   int
-	FetchBytes                      int // of memory that a read miss brings
+	FetchBytes                      int // of memory that a read miss brings; 0: a line
 	AllocateOnRead, AllocateOnWrite bool
 	SetHash, SliceHash              bool
 	Replacement                     string

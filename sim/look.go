@@ -10,8 +10,9 @@ import (
 
 // A kernel that waits for memory may run at another clock than its pilot, one XCD in
 // one round, has told. A run that is to be simulated whole is looked at when two
-// rounds of its workgroups have ended: where it would be repeated if its work went
-// on like this, it begins again at once.
+// rounds of its workgroups have ended: where it would be repeated, with some margin, if
+// its work went on like this, it begins again at once. Only the first try of a run of
+// one kernel is looked at.
 const (
 	lookAfter  = 2   // rounds
 	lookRounds = 4   // that a launch must have, for its first two to stand for the rest
@@ -26,6 +27,7 @@ type look struct {
 	machine *configs.Machine
 	first   *guess
 	mhz     float64 // at which the run is simulated
+	looked  bool
 	next    float64 // what its work gives, when that is too far off; else 0
 }
 
@@ -36,6 +38,7 @@ func (l *look) attach(g *xcd.GPU, launch *isa.Launch) {
 		return
 	}
 	g.LookAfter(lookAfter*g.Capacity(), func(res *xcd.GPUResult) bool {
+		l.looked = true
 		work := energyOf(launch.Kernel, res, l.machine, l.mhz)
 		work.lastRound(workgroups, g.Capacity())
 		next := work.clock(&l.machine.Power, l.machine.Clock.PeakMHz)

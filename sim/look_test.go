@@ -60,6 +60,9 @@ func TestLook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if !kept.looked || kept.missed() {
+		t.Errorf("looked is %v, missed %v", kept.looked, kept.missed())
+	}
 	if d := cmp.Diff(plain, seen); d != "" {
 		t.Errorf("a run that was looked at (+) differs:\n%s", d)
 	}

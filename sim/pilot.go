@@ -161,7 +161,7 @@ func pilotLaunch(machine *configs.Machine, l *isa.Launch, opts xcd.GPUOptions, m
 	}
 	e := energyOf(l.Kernel, res, &m, mhz)
 	e.cycles /= float64(n)
-	e.lastRound(all, g.Capacity())
+	e.lastRound(all, round*n)
 	// Between none and all of what the others read from memory this one has brought
 	// into the LLC for them: the middle.
 	e.hbm -= (1 - 1/float64(n)) / 2 * float64(res.Memory.HBM.ReadBytes) * m.Power.HBMPJPerByte

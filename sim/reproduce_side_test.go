@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // TestEachRow: every row runs once, the costly ones begin first, all share the
@@ -27,7 +28,11 @@ func TestEachRow(t *testing.T) {
 				close(hold) // as many as may run at once do
 			}
 			mu.Unlock()
-			<-hold
+			select {
+			case <-hold:
+			case <-time.After(20 * time.Second):
+				return errors.New("too few rows run at once")
+			}
 			mu.Lock()
 			running--
 			mu.Unlock()

@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -30,7 +29,7 @@ func (c *reproduceCmd) Run(w io.Writer) error {
 	o := sim.ReproduceOptions{Table: c.Table, Quick: c.Quick, Rounds: c.Rounds, Machine: c.Machine, Set: c.Set, Threads: c.Threads, Out: c.Out, Row: c.Row, Variant: c.Variant, Log: os.Stderr}
 	stop := func() {}
 	if term.IsTerminal(int(os.Stderr.Fd())) {
-		o.Progress, stop = rowProgress(os.Stderr)
+		o.Progress, o.Log, stop = rowProgress(os.Stderr)
 	} else {
 		o.Progress = rowTenths(os.Stderr)
 	}
@@ -54,8 +53,9 @@ func rowTenths(w io.Writer) func(row string, done, total, cycle int64) {
 	}
 }
 
-// rowProgress is one bar for the rows that run side by side, which it names.
-func rowProgress(w io.Writer) (update func(row string, done, total, cycle int64), stop func()) {
+// rowProgress is one bar for the rows that run side by side. It names the first of
+// them, and gives way to what is logged.
+func rowProgress(w io.Writer) (update func(row string, done, total, cycle int64), log io.Writer, stop func()) {
 	const whole = 1000
 	bar := progressbar.NewOptions64(whole, progressbar.OptionSetWriter(w), progressbar.OptionThrottle(200*time.Millisecond),
 		progressbar.OptionSetPredictTime(false), progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30))
@@ -74,14 +74,32 @@ func rowProgress(w io.Writer) (update func(row string, done, total, cycle int64)
 		if rows[i].part >= whole { // it may begin again, at another clock
 			rows = slices.Delete(rows, i, i+1)
 		}
-		var names []string
+		if len(rows) == 0 {
+			_ = bar.Clear()
+			return
+		}
 		sum := int64(0)
 		for _, s := range rows {
-			names = append(names, fmt.Sprintf("%s %d %%", s.name, 100*s.part/whole))
 			sum += s.part
 		}
-		bar.Describe(strings.Join(names, ", "))
-		_ = bar.Set64(min(whole-1, sum/int64(max(1, len(rows))))) // a bar that cannot be drawn must not end the run
+		what := rows[0].name
+		if len(rows) > 1 {
+			what += fmt.Sprintf(" and %d more", len(rows)-1)
+		}
+		bar.Describe(what)
+		_ = bar.Set64(min(whole-1, sum/int64(len(rows)))) // a bar that cannot be drawn must not end the run
 	}
-	return update, func() { _ = bar.Clear() }
+	clear := func() { _ = bar.Clear() }
+	return update, clearingWriter{clear, w}, clear
+}
+
+// clearingWriter takes the bar away before each line.
+type clearingWriter struct {
+	clear func()
+	w     io.Writer
+}
+
+func (c clearingWriter) Write(p []byte) (int, error) {
+	c.clear()
+	return c.w.Write(p)
 }
