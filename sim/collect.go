@@ -95,6 +95,7 @@ func collect(r *report.Run, res *xcd.GPUResult, m *configs.Machine, b *workloads
 	cus := int64(r.Machine.CUs)
 	simds := cus * int64(m.CU.SIMDs)
 	r.Cycles, r.ClockMHz = res.Timing.Cycles, law.mhz
+	law = law.ofVector(r)
 	r.Clock = report.Clock{Law: law.text, Class: law.class, FittedOn: law.fittedOn,
 		Prediction: law.class == "calibrated" && !law.fittedOnThis(r, b.CPU)}
 	if r.Clock.FittedOn == nil {
