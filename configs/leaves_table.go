@@ -358,5 +358,7 @@ func dispatchLeaves() []leafSpec {
 			func(m *Machine) any { return &m.Dispatch.WorkgroupGapCycles }),
 		leaf("dispatch.launch_overhead_us", "us", upTo(1e6), "added once to the time of a launch",
 			func(m *Machine) any { return &m.Dispatch.LaunchOverheadUS }),
+		leaf("dispatch.host_sync_us", "us", upTo(1e6), "added to the time of a launch after which the host waits for the device before the end is timed",
+			func(m *Machine) any { return &m.Dispatch.HostSyncUS }),
 	}
 }

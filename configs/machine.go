@@ -200,6 +200,7 @@ type Dispatch struct {
 	WaveLaunchCycles   int    // between waves of a shader engine
 	WorkgroupGapCycles int    // last wave's end to the first issue of the next workgroup on the CU
 	LaunchOverheadUS   float64
+	HostSyncUS         float64 // more, where the host waits for the device after each launch inside the time
 }
 
 // Features are what-ifs: hardware that CDNA lacks, off on real machines, and its

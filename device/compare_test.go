@@ -58,6 +58,25 @@ func TestCountersRoundTrip(t *testing.T) {
 	}
 }
 
+// The measuring program does not wait for the device between its events, so that a
+// simulated wait of the host is left out of the time that it is held against.
+func TestCompareWithoutHostSync(t *testing.T) {
+	path := write(t, t.TempDir(), "c.csv", measured)
+	for _, host := range []float64{0, 50} {
+		r := simulated()
+		r.HostSyncUS = host
+		r.TimeUS += host
+		c, err := Compare(CompareOptions{Run: r, Path: path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := line(t, c, "time_us")
+		if *l.Simulated != 4 || strings.Contains(l.Note, "host") != (host > 0) {
+			t.Errorf("a wait of %g us: %g us, note %q; want 4 us", host, *l.Simulated, l.Note)
+		}
+	}
+}
+
 const measured = longHeader + `
 1,1,A,"gemm_k",2048,512,8,"SQ_WAVES",32,1000,3000
 1,1,A,"gemm_k",2048,512,8,"TCC_HIT_sum",1250,1000,3000

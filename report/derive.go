@@ -16,8 +16,8 @@ func Ratio(a, b float64) float64 {
 	return a / b
 }
 
-// Derive fills in what follows from Cycles, ClockMHz, FLOPs, LaunchOverheadUS
-// and the counts: times, throughput, rates, bandwidths.
+// Derive fills in what follows from Cycles, ClockMHz, FLOPs, LaunchOverheadUS,
+// HostSyncUS and the counts: times, throughput, rates, bandwidths.
 func (r *Run) Derive() {
 	r.KernelTimeUS = Ratio(float64(r.Cycles), r.ClockMHz)
 	r.TimeUS, r.TFLOPS = r.at(r.LaunchOverheadUS)
@@ -50,9 +50,14 @@ func (r *Run) Derive() {
 	}
 }
 
-// at gives time in us and TFLOPS at one launch overhead in us.
+// OutsideUS is what a benchmark that times each launch sees beside the kernel's
+// time, in us: the launch overhead and the host's wait.
+func (r *Run) OutsideUS() float64 { return r.LaunchOverheadUS + r.HostSyncUS }
+
+// at gives time in us and TFLOPS at one launch overhead in us; the host's wait is
+// in both.
 func (r *Run) at(overheadUS float64) (timeUS, tflops float64) {
-	timeUS = r.KernelTimeUS + overheadUS
+	timeUS = r.KernelTimeUS + overheadUS + r.HostSyncUS
 	return timeUS, Ratio(r.FLOPs, timeUS) / 1e6
 }
 

@@ -124,7 +124,7 @@ func TestPromisedKeys(t *testing.T) {
 	for _, path := range strings.Fields(`kernel arch cycles clock_mhz time_us tflops peak_tflops_at_clock matrix_utilization
 		loop_matrix_utilization wave_instructions wave_cycles issued stalls lds.bank_conflicts lds.instructions l2.hit_rate
 		l2.hit_in_flight l2.requests l2.bytes l2.bandwidth_tbs llc.hit_rate hbm.bytes hbm.bandwidth_tbs clock.fitted_on clock.class
-		clock.law launch_overhead_us verify.max_relative_error host.wall_seconds host.wave_instructions_per_second
+		clock.law launch_overhead_us host_sync_us verify.max_relative_error host.wall_seconds host.wave_instructions_per_second
 		host.cycles_per_second counters.SQ_LDS_BANK_CONFLICT stalls.waitcnt_vmcnt seed kernel_hash machine.hash version`) {
 		if _, ok := have[path]; !ok {
 			t.Errorf("key %s is missing", path)
@@ -144,7 +144,7 @@ func TestKeysMatchJSON(t *testing.T) {
 	r.Verify, r.Replay = &Verify{}, &Replay{}
 	r.Instructions = []Instruction{{}}
 	r.Parts = []Part{{}}
-	r.Power, r.Sample = &Power{}, &Sample{}
+	r.Power, r.Sample, r.HostSync = &Power{}, &Sample{}, &HostSync{}
 	var b bytes.Buffer
 	if err := WriteJSON(&b, r); err != nil {
 		t.Fatal(err)
@@ -164,7 +164,7 @@ func TestKeysMatchJSON(t *testing.T) {
 	for path := range written {
 		switch path {
 		case "machine", "options", "launch", "clock", "occupancy", "registers", "lds", "tcp", "l2", "fabric", "llc", "hbm", "lds.latency",
-			"power", "power.energy", "sample", "tcp.latency", "l2.latency", "llc.latency", "hbm.latency", "verify", "host":
+			"power", "power.energy", "sample", "host_sync", "tcp.latency", "l2.latency", "llc.latency", "hbm.latency", "verify", "host":
 		default:
 			t.Errorf("written key %s is not documented", path)
 		}

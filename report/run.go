@@ -12,17 +12,19 @@ type Run struct {
 	Machine    Machine `json:"machine"`
 	Launch     Launch  `json:"launch"`
 
-	Cycles            int64   `json:"cycles" unit:"cycles" doc:"core clock cycles from the first workgroup's launch to the last wave's end, its stores acknowledged"`
-	ClockMHz          float64 `json:"clock_mhz" unit:"MHz" doc:"core clock that the cycles are turned into time with"`
-	Clock             Clock   `json:"clock"`
-	Power             *Power  `json:"power,omitempty" doc:"the power budget that gave the clock; absent when the clock is one of a data type or set by hand"`
-	KernelTimeUS      float64 `json:"kernel_time_us" unit:"us" doc:"cycles over the clock, without launch overhead"`
-	LaunchOverheadUS  float64 `json:"launch_overhead_us" unit:"us" doc:"constant of the machine file or of --launch-overhead-us, added once"`
-	TimeUS            float64 `json:"time_us" unit:"us" doc:"what a benchmark that times each launch sees: kernel time and launch overhead"`
-	FLOPs             float64 `json:"flops" unit:"flop" doc:"the benchmark's own count, for GEMM 2MNK"`
-	TFLOPS            float64 `json:"tflops" unit:"TFLOPS" doc:"flops over time_us"`
-	PeakTFLOPSAtClock float64 `json:"peak_tflops_at_clock" unit:"TFLOPS" doc:"matrix peak of the machine at clock_mhz for the kernel's matrix instruction"`
-	PeakShare         float64 `json:"peak_share" unit:"fraction" doc:"tflops over peak_tflops_at_clock"`
+	Cycles            int64     `json:"cycles" unit:"cycles" doc:"core clock cycles from the first workgroup's launch to the last wave's end, its stores acknowledged"`
+	ClockMHz          float64   `json:"clock_mhz" unit:"MHz" doc:"core clock that the cycles are turned into time with"`
+	Clock             Clock     `json:"clock"`
+	HostSync          *HostSync `json:"host_sync,omitempty" doc:"where the constant behind host_sync_us comes from; absent when the host does not wait"`
+	Power             *Power    `json:"power,omitempty" doc:"the power budget that gave the clock; absent when the clock is one of a data type or set by hand"`
+	KernelTimeUS      float64   `json:"kernel_time_us" unit:"us" doc:"cycles over the clock, without launch overhead"`
+	LaunchOverheadUS  float64   `json:"launch_overhead_us" unit:"us" doc:"constant of the machine file or of --launch-overhead-us, added once"`
+	HostSyncUS        float64   `json:"host_sync_us" unit:"us" doc:"dispatch.host_sync_us of the machine where the host waits for the device after each launch inside the time, as the kernel's original does or --host-sync says; else 0"`
+	TimeUS            float64   `json:"time_us" unit:"us" doc:"what a benchmark that times each launch sees: kernel time, launch overhead and the host's wait"`
+	FLOPs             float64   `json:"flops" unit:"flop" doc:"the benchmark's own count, for GEMM 2MNK"`
+	TFLOPS            float64   `json:"tflops" unit:"TFLOPS" doc:"flops over time_us"`
+	PeakTFLOPSAtClock float64   `json:"peak_tflops_at_clock" unit:"TFLOPS" doc:"matrix peak of the machine at clock_mhz for the kernel's matrix instruction"`
+	PeakShare         float64   `json:"peak_share" unit:"fraction" doc:"tflops over peak_tflops_at_clock"`
 
 	LaunchSensitivity []LaunchPoint `json:"launch_sensitivity" doc:"the result at other launch overheads"`
 
@@ -106,6 +108,14 @@ type Clock struct {
 	Law        string   `json:"law" doc:"clock law of the machine file"`
 	Class      string   `json:"class" doc:"class of the clock's constants: published, measured, derived, calibrated or assumed"`
 	FittedOn   []string `json:"fitted_on" doc:"points that a calibrated clock was fitted on"`
+	Prediction bool     `json:"prediction" doc:"true when this very point is not among fitted_on"`
+}
+
+// HostSync says where the time comes from that the host's wait for the device
+// adds.
+type HostSync struct {
+	Class      string   `json:"class" doc:"class of dispatch.host_sync_us"`
+	FittedOn   []string `json:"fitted_on" doc:"points that it was fitted on"`
 	Prediction bool     `json:"prediction" doc:"true when this very point is not among fitted_on"`
 }
 

@@ -97,8 +97,15 @@ func writeTime(b *strings.Builder, r *Run) error {
 		fmt.Fprintf(b, "  power: %.0f of %.0f W; joules: matrix %.3g, CUs %.3g, VALU %.3g, LDS %.3g, L2 %.3g, fabric %.3g, HBM %.3g\n", p.Watts, p.LimitW,
 			e.Matrix, e.CU, e.VALU, e.LDS, e.L2, e.Fabric, e.HBM)
 	}
-	fmt.Fprintf(b, "  %.2f us = %.2f us + %.2f us launch: %.1f TFLOPS, %s of the %.1f at this clock\n", r.TimeUS, r.KernelTimeUS,
-		r.LaunchOverheadUS, r.TFLOPS, Percent(r.PeakShare), r.PeakTFLOPSAtClock)
+	wait := ""
+	if r.HostSyncUS > 0 {
+		wait = fmt.Sprintf(" + %.2f us host", r.HostSyncUS)
+	}
+	fmt.Fprintf(b, "  %.2f us = %.2f us + %.2f us launch%s: %.1f TFLOPS, %s of the %.1f at this clock\n", r.TimeUS, r.KernelTimeUS,
+		r.LaunchOverheadUS, wait, r.TFLOPS, Percent(r.PeakShare), r.PeakTFLOPSAtClock)
+	if h := r.HostSync; h != nil {
+		fmt.Fprintf(b, "  host: waits for the device after each launch, inside the time: %.2f us (%s)\n", r.HostSyncUS, h.origin())
+	}
 	parts := make([]string, 0, len(r.LaunchSensitivity))
 	for _, p := range r.LaunchSensitivity {
 		parts = append(parts, fmt.Sprintf("%.1f TFLOPS at %g us", p.TFLOPS, p.OverheadUS))

@@ -17,9 +17,7 @@ type clockLaw struct {
 	text     string
 	class    string
 	fittedOn []string
-	fitted   bool     // this very run is one of fittedOn
-	vector   []string // points that the energy of VALU work was fitted on
-	power    bool     // mhz is a guess until the run's power budget is solved
+	power    bool // mhz is a guess until the run's power budget is solved
 }
 
 // clockFor picks the law of a data type from the machine file. The law
@@ -58,32 +56,7 @@ func (l *clockLaw) byPower(machine *configs.Resolved, leafPath string) {
 			l.class = leaf.Class
 			l.fittedOn = slices.Clone(leaf.FittedOn)
 		}
-		if leaf.Path == "power.valu_pj_per_lane" {
-			l.vector = slices.Clone(leaf.FittedOn)
-		}
 	}
-}
-
-// ofVector gives the law of a run that is one of those the energy of VALU work was
-// fitted on: the built-in machine as it is, and the options that the point names,
-// "kernel option=value ... figure on machine". Any other law stays.
-func (l clockLaw) ofVector(r *report.Run) clockLaw {
-	options := r.Kernel
-	for _, o := range r.Options.Other {
-		options += fmt.Sprintf(" %s=%v", o.Name, o.Value)
-	}
-	own, err := configs.Load(r.Machine.Name)
-	if err != nil || own.Hash() != r.Machine.Hash {
-		return l
-	}
-	for _, p := range l.vector {
-		figure, machine, _ := strings.Cut(p, " on ")
-		if strings.HasPrefix(figure, options+" ") && strings.EqualFold(machine, r.Machine.Name) {
-			l.fittedOn, l.fitted = l.vector, true
-			return l
-		}
-	}
-	return l
 }
 
 // point names a run the way fitted_on does: "gemm bf16 8192x8192x8192".
@@ -97,9 +70,6 @@ func point(r *report.Run) string {
 // choices for the size. A point that was fitted on one of the machines that share
 // the constant names it ("... on MI325X"). Anything else is a prediction.
 func (l clockLaw) fittedOnThis(r *report.Run, cpu isa.CPU) bool {
-	if l.fitted {
-		return true
-	}
 	p, o := point(r), &r.Options
 	if !slices.ContainsFunc(l.fittedOn, func(s string) bool {
 		s, machine, named := strings.Cut(s, " on ")

@@ -36,6 +36,7 @@ func newReport(o *RunOptions, machine *configs.Resolved, job *workloads.Job, b *
 	if o.LaunchOverheadUS != nil {
 		r.LaunchOverheadUS = *o.LaunchOverheadUS
 	}
+	hostSync(r, o, machine, job)
 	return r
 }
 
@@ -95,7 +96,6 @@ func collect(r *report.Run, res *xcd.GPUResult, m *configs.Machine, b *workloads
 	cus := int64(r.Machine.CUs)
 	simds := cus * int64(m.CU.SIMDs)
 	r.Cycles, r.ClockMHz = res.Timing.Cycles, law.mhz
-	law = law.ofVector(r)
 	r.Clock = report.Clock{Law: law.text, Class: law.class, FittedOn: law.fittedOn,
 		Prediction: law.class == "calibrated" && !law.fittedOnThis(r, b.CPU)}
 	if r.Clock.FittedOn == nil {
@@ -162,6 +162,8 @@ func notes(r *report.Run) []string {
 	switch {
 	case r.Clock.Class != "calibrated":
 		n = append(n, fmt.Sprintf("the clock is %s, not fitted: use the cycles, and the time with care", r.Clock.Class))
+	case r.Clock.Prediction && r.HostSync != nil && !r.HostSync.Prediction:
+		n = append(n, "time and TFLOPS are no prediction: dispatch.host_sync_us was fitted on this very run. The clock is one: it was fitted on "+strings.Join(r.Clock.FittedOn, ", "))
 	case r.Clock.Prediction:
 		n = append(n, "time and TFLOPS are a prediction: the clock was fitted on "+strings.Join(r.Clock.FittedOn, ", ")+" and not on this run")
 	default:

@@ -68,7 +68,7 @@ func RunLaunch(o LaunchOptions) (*report.Run, error) {
 			built.FLOPs = want.rows.FLOPs
 		}
 	}
-	job := &workloads.Job{FLOPs: built.FLOPs, DType: built.Spec.DType, Settings: []workloads.Setting{{Name: "dtype", Value: built.Spec.DType}}}
+	job := &workloads.Job{FLOPs: built.FLOPs, DType: built.Spec.DType, HostSync: o.HostSync != nil && *o.HostSync, Settings: []workloads.Setting{{Name: "dtype", Value: built.Spec.DType}}}
 	r := newReport(&o.RunOptions, machine, job, built)
 	switch at, scratch := usesScratch(p.launch.Kernel); {
 	case o.Mode == "functional":
@@ -96,6 +96,7 @@ func RunLaunch(o LaunchOptions) (*report.Run, error) {
 	}
 	r.Host = hostFigures(begin, o.Threads)
 	r.Derive()
+	noteHostSync(r)
 	if err := r.CheckSums(); err != nil {
 		return nil, fmt.Errorf("sim: the run does not add up, which is a fault of Whisker: %w", err)
 	}
@@ -289,6 +290,7 @@ func (o *LaunchOptions) timed(machine *configs.Resolved, job *workloads.Job, l *
 			w := powerReport(&work, m, next)
 			r.Power, r.ClockMHz = &w, next
 			r.PeakTFLOPSAtClock *= next / law.mhz
+			noteAtPeak(r)
 			if note := first.note(law.mhz, next); note != "" {
 				r.Notes = append(r.Notes, note)
 			}

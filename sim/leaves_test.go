@@ -162,6 +162,7 @@ var leafTests = []struct {
 	{"dispatch.wave_launch_cycles=500", "gemm", cyclesOf, 1},
 	{"dispatch.workgroup_gap_cycles=9000", "small", cyclesOf, 1},
 	{"dispatch.launch_overhead_us=50", "gemm", timeOf, 1},
+	{"dispatch.host_sync_us=90", "norm", timeOf, 1},
 }
 
 // Every leaf does what it says to a run that needs it.

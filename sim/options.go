@@ -43,6 +43,7 @@ type RunOptions struct {
 	Threads          int
 	Seed             uint64
 	LaunchOverheadUS *float64       // nil: the machine file's
+	HostSync         *bool          // the host waits for the device after each launch, inside the time; nil: as the kernel's original does
 	ColdLLC          bool           // start with an empty LLC instead of one that an earlier launch filled
 	Monitor          bool           // Akita's monitor
 	PerInstruction   bool           // report one row an instruction

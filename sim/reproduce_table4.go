@@ -219,7 +219,7 @@ func (r *table4Row) resultOf(o ReproduceOptions, run *report.Run) *table4Result 
 		more := float64(rounds) * float64(r.size-r.quickK()) / table4KStep * run.LoopCyclesPerStep
 		res.Cycles += int64(more)
 		flops := 2 * float64(r.size) * float64(r.size) * float64(r.size)
-		res.TFLOPS = flops / (float64(res.Cycles)/run.ClockMHz + run.LaunchOverheadUS) / 1e6
+		res.TFLOPS = flops / (float64(res.Cycles)/run.ClockMHz + run.OutsideUS()) / 1e6
 		res.Matrix = run.LoopMatrixUtilization
 		if run.LLC.Reads > 0 {
 			res.LLC = float64(run.LLC.Hits+run.LLC.HitsInFlight) / float64(run.LLC.Reads)

@@ -139,7 +139,7 @@ func kernelTargets() ([]tableRow, error) {
 		case "layernorm", "rotary":
 			row.kernel, row.streams = p.kernel, true
 			if p.kernel == "layernorm" {
-				row.kind, row.note = KindCalibrated, "the energy of a VALU operation was fitted on this row"
+				row.kind, row.note = KindCalibrated, "dispatch.host_sync_us was fitted on this row"
 			}
 		default:
 			row.kernel, row.options = attentionRow(p)

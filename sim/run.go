@@ -47,6 +47,7 @@ func Run(o RunOptions) (*report.Run, error) {
 	}
 	r.Host = hostFigures(begin, o.Threads)
 	r.Derive()
+	noteHostSync(r)
 	if err := r.CheckSums(); err != nil {
 		return nil, fmt.Errorf("sim: the run does not add up, which is a fault of Whisker: %w", err)
 	}
@@ -123,6 +124,7 @@ func runJob(o *RunOptions, machine *configs.Resolved, job *workloads.Job) (*repo
 			p := powerReport(&work, m, next)
 			r.Power, r.ClockMHz = &p, next
 			r.PeakTFLOPSAtClock *= next / law.mhz
+			noteAtPeak(r)
 			if note := first.note(law.mhz, next); note != "" && !known {
 				r.Notes = append(r.Notes, note)
 			}
@@ -169,6 +171,7 @@ func combine(job *workloads.Job, parts []*report.Run) *report.Run {
 	r.Kernel, r.FLOPs = job.Kernel, job.FLOPs
 	// Each kernel is a launch of its own.
 	r.LaunchOverheadUS *= float64(len(parts))
+	r.HostSyncUS *= float64(len(parts))
 	r.Notes = append(r.Notes, job.Notes...)
 	return r
 }
@@ -189,6 +192,9 @@ func build(o *RunOptions, m *configs.Machine) (*workloads.Job, error) {
 	job, err := workloads.Build(o.Kernel, workloads.Request{CPU: cpu, XCDs: m.Chip.XCDs * max(o.parts, 1), Seed: o.Seed, LDSBytes: m.LDS.Bytes, Registers: m.CU.VGPRsPerSIMD, Options: options})
 	if err != nil {
 		return nil, err
+	}
+	if o.HostSync != nil {
+		job.HostSync = *o.HostSync
 	}
 	need := uint64(0)
 	for _, region := range job.Kernels[0].Launch.Memory.Regions() {

@@ -28,6 +28,7 @@ type ReplayOptions struct {
 	Threads       int
 
 	LaunchOverheadUS *float64
+	HostSync         *bool // nil: as the recorded run
 	PerInstruction   bool
 	Record           *RecordOptions
 	Progress         func(done, total, cycle int64)
@@ -52,7 +53,7 @@ func Replay(o ReplayOptions) (*report.Run, error) {
 	if err != nil {
 		return nil, usagef("%s: %w", o.File, err)
 	}
-	run := &RunOptions{Kernel: p.job.Kernel, Mode: p.mode, Seed: p.seed, Threads: o.Threads, LaunchOverheadUS: o.LaunchOverheadUS,
+	run := &RunOptions{Kernel: p.job.Kernel, Mode: p.mode, Seed: p.seed, Threads: o.Threads, LaunchOverheadUS: o.LaunchOverheadUS, HostSync: o.HostSync,
 		PerInstruction: o.PerInstruction, Record: o.Record, Progress: o.Progress, ColdLLC: p.cold, replay: p}
 	if err := run.checkReplay(); err != nil {
 		return nil, err
@@ -68,6 +69,7 @@ func Replay(o ReplayOptions) (*report.Run, error) {
 	r.Notes = append(r.Notes, t.notes(machine)...)
 	r.Host = hostFigures(begin, o.Threads)
 	r.Derive()
+	noteHostSync(r)
 	if err := r.CheckSums(); err != nil {
 		return nil, fmt.Errorf("sim: the replay does not add up, which is a fault of Whisker: %w", err)
 	}

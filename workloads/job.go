@@ -22,6 +22,11 @@ type Job struct {
 	FLOPs float64 // the benchmark's own count; 0 for a memory-bound kernel
 	Bytes float64 // that a memory-bound kernel must move; 0 for the rest
 
+	// HostSync says that the original's launch function waits for the device after
+	// every launch, so that a benchmark that times each launch has the host's round
+	// trip in its time.
+	HostSync bool
+
 	// Limit is the largest error that Verify may return; it follows from the
 	// output type.
 	Limit float64

@@ -113,6 +113,14 @@ func TestLaunchCommand(t *testing.T) {
 		{"run --launch " + launch + " --warmup 3", 2, "--warmup has no meaning with --launch"},
 		{"run --launch " + launch + " --sample-rounds 1", 2, "runs whole"},
 		{"run gemm --size 256 --mode functional --cold-llc", 2, "--cold-llc is for runs that take time"},
+		{"run gemm --size 256 --mode functional --no-host-sync", 2, "--host-sync is for runs that take time"},
+		{"run --suite triton --host-sync", 2, "--host-sync has no meaning with --suite"},
+		{"run gemm --size 256 --arch teaching --host-sync", 0, " + 50.00 us host"},
+		{"run layernorm --batch 1 --seq 64 --arch teaching", 0, " + 50.00 us host"},
+		{"run layernorm --batch 1 --seq 64 --arch teaching --set dispatch.host_sync_us=7", 0, " + 7.00 us host"},
+		{"run layernorm --batch 1 --seq 64 --arch teaching --no-host-sync --format json", 0, `"host_sync_us": 0,`},
+		{"run layernorm --batch 1 --seq 64 --arch teaching --set dispatch.host_sync_us=-7", 2, "from 0 to 1000000"},
+		{"run --launch " + bare + " --host-sync", 0, " + 50.00 us host"},
 	} {
 		var stdout, stderr bytes.Buffer
 		if code := run(strings.Fields(c.args), &stdout, &stderr); code != c.code {

@@ -33,6 +33,7 @@ type runCmd struct {
 	Threads          int      `default:"${cpus}" group:"Run" help:"Threads that simulate; the result is the same on any number."`
 	Seed             uint64   `default:"1" group:"Run" help:"Seed of the input values."`
 	LaunchOverheadUS *float64 `name:"launch-overhead-us" group:"Run" placeholder:"US" help:"Launch overhead in us; the machine's own unless given."`
+	HostSync         *bool    `negatable:"" group:"Run" help:"The host waits for the device after each launch inside the time, or --no-host-sync; as the kernel's original does unless given."`
 	ColdLLC          bool     `name:"cold-llc" group:"Run" help:"Start with an empty LLC."`
 	Warmup           *int     `group:"Run" placeholder:"N" help:"Simulate N launches before the measured one; 0 measures the first. Unless given, the LLC starts as a launch leaves it."`
 	RotateBuffers    bool     `group:"Run" help:"Every launch uses buffers of its own: the LLC holds none of the measured launch's."`
@@ -104,7 +105,7 @@ func (c *runCmd) options() (sim.RunOptions, error) {
 	}
 	return sim.RunOptions{
 		Kernel: c.Kernel, Arch: c.Arch, Machine: c.Machine, Set: c.Set, Options: kernel,
-		Mode: c.Mode, Verify: c.Verify, Threads: c.Threads, Seed: c.Seed, LaunchOverheadUS: c.LaunchOverheadUS,
+		Mode: c.Mode, Verify: c.Verify, Threads: c.Threads, Seed: c.Seed, LaunchOverheadUS: c.LaunchOverheadUS, HostSync: c.HostSync,
 		ColdLLC: c.ColdLLC, Warmup: c.Warmup, RotateBuffers: c.RotateBuffers, Trace: c.Trace, Monitor: c.Monitor, PerInstruction: c.PerInstruction, SampleRounds: c.SampleRounds, Notices: os.Stderr, Record: record,
 	}, err
 }

@@ -31,7 +31,7 @@ var notOfLaunch = map[string]string{
 
 // ofTime are the flags that say something of a run's time, which functional mode
 // does not have. Those of recordings and traces are refused where they are read.
-var ofTime = []string{"monitor", "cold-llc", "rotate-buffers", "per-instruction", "launch-overhead-us"}
+var ofTime = []string{"monitor", "cold-llc", "rotate-buffers", "per-instruction", "launch-overhead-us", "host-sync"}
 
 // AfterApply notes which flags are given: a flag's value does not tell it from
 // its default.

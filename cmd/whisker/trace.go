@@ -154,6 +154,7 @@ type traceReplayCmd struct {
 	KernelName       string   `name:"kernel" group:"Run" placeholder:"NAME" help:"Compare only the launches of this kernel."`
 	Threads          int      `default:"${cpus}" group:"Run" help:"Threads that simulate; the result is the same on any number."`
 	LaunchOverheadUS *float64 `name:"launch-overhead-us" group:"Run" placeholder:"US" help:"Launch overhead in us; the machine's own unless given."`
+	HostSync         *bool    `negatable:"" group:"Run" help:"The host waits for the device after each launch inside the time, or --no-host-sync; as the kernel's original does unless given."`
 	PerInstruction   bool     `group:"Run" help:"Report issue and stalls of every instruction address."`
 	Format           string   `default:"table" group:"Run" help:"table, json or csv."`
 }
@@ -163,7 +164,7 @@ func (c *traceReplayCmd) Run(w io.Writer) error {
 		return err
 	}
 	o := sim.ReplayOptions{File: c.File, AllowTruncated: c.AllowTruncated, CodeObject: c.CodeObject, KernelName: c.KernelName,
-		Arch: c.Arch, Machine: c.Machine, Set: c.Set, Threads: c.Threads, LaunchOverheadUS: c.LaunchOverheadUS, PerInstruction: c.PerInstruction}
+		Arch: c.Arch, Machine: c.Machine, Set: c.Set, Threads: c.Threads, LaunchOverheadUS: c.LaunchOverheadUS, HostSync: c.HostSync, PerInstruction: c.PerInstruction}
 	stop := func() {}
 	if term.IsTerminal(int(os.Stderr.Fd())) {
 		o.Progress, stop = progress(os.Stderr)

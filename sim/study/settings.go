@@ -36,7 +36,7 @@ func normal(key string) string {
 }
 
 // runKeys are the keys that belong to a run and to no kernel.
-var runKeys = []string{"kernel", "launch", "machine", "mode", "seed", "verify", "cold_llc", "launch_overhead_us", "sample_rounds", "max_cycles"}
+var runKeys = []string{"kernel", "launch", "machine", "mode", "seed", "verify", "cold_llc", "launch_overhead_us", "host_sync", "sample_rounds", "max_cycles"}
 
 // sizeKey sets m, n and k at once, as --size does.
 const sizeKey = "size"
@@ -172,6 +172,10 @@ func setRunKey(o *sim.RunOptions, set results.Setting) error {
 		o.Verify, err = strconv.ParseBool(set.Value)
 	case "cold_llc":
 		o.ColdLLC, err = strconv.ParseBool(set.Value)
+	case "host_sync":
+		var waits bool
+		waits, err = strconv.ParseBool(set.Value)
+		o.HostSync = &waits
 	case "sample_rounds":
 		o.SampleRounds, err = strconv.Atoi(set.Value)
 	case "max_cycles": // of a launch; see launch

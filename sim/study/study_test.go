@@ -49,7 +49,7 @@ func TestPoints(t *testing.T) {
 		{"condition", "axes: {m: [256, 512], n: [256, 512]}\nwhere: m >= n", "m=256 n=256, m=512 n=256, m=512 n=512"},
 		{"conditions on leaves and words", "axes: {lds.bytes: [65536, 163840], schedule: [pingpong8, interleave4]}\nwhere: [\"lds.bytes > 65536 || schedule == 'interleave4'\"]",
 			"lds.bytes=65536 schedule=interleave4, lds.bytes=163840 schedule=pingpong8, lds.bytes=163840 schedule=interleave4"},
-		{"other spellings", "axes: {set.lds.bytes: [65536], W: [4], launch-overhead-us: [1]}", "lds.bytes=65536 window=4 launch_overhead_us=1"},
+		{"other spellings", "axes: {set.lds.bytes: [65536], W: [4], launch-overhead-us: [1], host-sync: [true]}", "lds.bytes=65536 window=4 launch_overhead_us=1 host_sync=true"},
 		{"machines", "axes: {machine: [mi300x, mi355x]}", "machine=mi300x, machine=mi355x"},
 		{"no axis", "", "the only point"},
 	} {
