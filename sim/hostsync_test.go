@@ -15,7 +15,7 @@ import (
 var hostSyncRuns = map[string]RunOptions{
 	"layernorm":          {Kernel: "layernorm", Options: map[string]string{"batch": "1", "seq": "64"}},
 	"rotary":             {Kernel: "rotary", Options: map[string]string{"batch": "1", "heads": "1", "seq": "64"}},
-	"gemm":               {Kernel: "gemm", M: 256, N: 256, K: 128},
+	"gemm":               {Kernel: "gemm", M: 256, N: 256, K: 256},
 	"attention-backward": {Kernel: "attention-backward", Options: map[string]string{"batch": "1", "heads": "1", "seq": "256"}},
 }
 
