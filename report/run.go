@@ -114,6 +114,7 @@ type Clock struct {
 // HostSync says where the time comes from that the host's wait for the device
 // adds.
 type HostSync struct {
+	Why        string   `json:"why" doc:"how it is known that the host waits: published or assumed of the kernel's original, or asked for"`
 	Class      string   `json:"class" doc:"class of dispatch.host_sync_us"`
 	FittedOn   []string `json:"fitted_on" doc:"points that it was fitted on"`
 	Prediction bool     `json:"prediction" doc:"true when this very point is not among fitted_on"`

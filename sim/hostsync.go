@@ -14,15 +14,18 @@ import (
 // the timed part (hipDeviceSynchronize between the events), and says where its
 // length comes from.
 func hostSync(r *report.Run, o *RunOptions, machine *configs.Resolved, job *workloads.Job) {
-	waits := job.HostSync
+	waits, why := job.HostSync, job.HostSyncWhy
 	if o.HostSync != nil {
 		waits = *o.HostSync
+	}
+	if why == "" { // it is not the kernel's own
+		why = "asked for"
 	}
 	if !waits || o.Mode == "functional" {
 		return
 	}
 	r.HostSyncUS = machine.Machine().Dispatch.HostSyncUS
-	h := &report.HostSync{FittedOn: []string{}}
+	h := &report.HostSync{Why: why, FittedOn: []string{}}
 	for _, leaf := range machine.Leaves() {
 		if leaf.Path == "dispatch.host_sync_us" {
 			h.Class, h.FittedOn = leaf.Class, append(h.FittedOn, leaf.FittedOn...)
@@ -61,8 +64,8 @@ func noteHostSync(r *report.Run) {
 	if r.HostSync == nil {
 		return
 	}
-	r.Notes = append(r.Notes, fmt.Sprintf("the host waits for the device after each launch, inside the time: without it %.2f us instead of %.2f (--no-host-sync)",
-		r.TimeUS-r.HostSyncUS, r.TimeUS))
+	r.Notes = append(r.Notes, fmt.Sprintf("the host waits for the device after each launch, inside the time (%s): without it %.2f us instead of %.2f (--no-host-sync)",
+		r.HostSync.Why, r.TimeUS-r.HostSyncUS, r.TimeUS))
 }
 
 // noteAtPeak says that a run's clock follows from no fitted energy: the power

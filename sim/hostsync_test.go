@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -51,6 +52,9 @@ func TestHostSync(t *testing.T) {
 		note := slices.ContainsFunc(r.Notes, func(s string) bool { return strings.Contains(s, "--no-host-sync") })
 		if waits := c.launches > 0; note != waits || (r.HostSync != nil) != waits {
 			t.Errorf("%s: the report says %+v, note %v", c.kernel, r.HostSync, note)
+		}
+		if why := map[string]string{"layernorm": "published: ", "rotary": "assumed: "}[c.kernel]; r.HostSync != nil && !strings.HasPrefix(r.HostSync.Why, cmp.Or(why, "asked for")) {
+			t.Errorf("%s: the host waits because %q", c.kernel, r.HostSync.Why)
 		}
 	}
 	with, without := hostSyncRun(t, "layernorm", nil), hostSyncRun(t, "layernorm", &no)
@@ -116,6 +120,9 @@ func TestHostSyncRows(t *testing.T) {
 	kinds := map[string]string{}
 	for _, row := range rows {
 		kinds[row.kernel] = row.kind
+		if row.kernel == "rotary" && !strings.Contains(row.note, "assumed") {
+			t.Errorf("rotary's note is %q", row.note)
+		}
 		if row.kernel == "layernorm" && !strings.Contains(row.note, "dispatch.host_sync_us") {
 			t.Errorf("the layer norm's note is %q", row.note)
 		}

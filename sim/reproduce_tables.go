@@ -140,6 +140,8 @@ func kernelTargets() ([]tableRow, error) {
 			row.kernel, row.streams = p.kernel, true
 			if p.kernel == "layernorm" {
 				row.kind, row.note = KindCalibrated, "dispatch.host_sync_us was fitted on this row"
+			} else {
+				row.note = "that its launch function waits for the device, as the layer norm's does, is assumed"
 			}
 		default:
 			row.kernel, row.options = attentionRow(p)

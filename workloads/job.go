@@ -24,8 +24,9 @@ type Job struct {
 
 	// HostSync says that the original's launch function waits for the device after
 	// every launch, so that a benchmark that times each launch has the host's round
-	// trip in its time.
-	HostSync bool
+	// trip in its time; HostSyncWhy is how that is known.
+	HostSync    bool
+	HostSyncWhy string
 
 	// Limit is the largest error that Verify may return; it follows from the
 	// output type.

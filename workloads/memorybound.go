@@ -73,8 +73,8 @@ func buildLayerNorm(r Request) (*Job, error) {
 	}
 	n := float64(s.Batch) * float64(s.Seq) * float64(s.Dim)
 	return &Job{Kernel: "layernorm", DType: "bf16", Kernels: []*Built{b}, Bytes: 4*2*n + 2*2*float64(s.Dim), Limit: normLimit, Values: int64(2 * n),
-		Settings:   settings("batch", s.Batch, "seq", s.Seq, "dim", s.Dim, "dropout", s.Dropout),
-		HostSync:   true, // its dispatch function calls hipDeviceSynchronize after the launch
+		Settings: settings("batch", s.Batch, "seq", s.Seq, "dim", s.Dim, "dropout", s.Dropout),
+		HostSync: true, HostSyncWhy: "published: its launch function calls hipDeviceSynchronize",
 		Notes:      []string{fmt.Sprintf("the dropout mask is Philox-4x32-10 under the key %d; no address or branch depends on it", s.Seed)},
 		FillInputs: b.FillInputs, Verify: b.Verify, Expect: b.Expect}, nil
 }
@@ -100,8 +100,8 @@ func buildRotary(r Request) (*Job, error) {
 	}
 	n := float64(s.Batch) * float64(s.Heads) * float64(s.Seq) * float64(s.Dim)
 	return &Job{Kernel: "rotary", DType: "bf16", Kernels: []*Built{b}, Bytes: 2*2*n + 2*float64(s.Seq)*float64(s.Dim), Limit: rotaryLimit, Values: int64(n),
-		Settings:   settings("batch", s.Batch, "heads", s.Heads, "seq", s.Seq, "dim", s.Dim),
-		HostSync:   true, // assumed, as the layer norm of the same repository: its dispatch function was not read
+		Settings: settings("batch", s.Batch, "heads", s.Heads, "seq", s.Seq, "dim", s.Dim),
+		HostSync: true, HostSyncWhy: "assumed: the layer norm of the same repository does; rotary's launch function was not read",
 		FillInputs: b.FillInputs, Verify: b.Verify, Expect: b.Expect}, nil
 }
 
