@@ -10,6 +10,7 @@ type TCCConfig struct {
 	WriteAckCycles                        int // request to acknowledgement, unloaded
 	MSHRsPerChannel, QueueEntries         int
 	AtomicBytesPerCycle                   int // operands that a channel's atomic units take
+	LatencyFIFOEntries                    int // reads of a channel between tags and data; 0: they keep no order
 	InterleaveBytes                       int
 	SetHash, ChannelHash                  bool
 	Replacement                           Replacement
@@ -46,7 +47,8 @@ type TCCClient interface {
 // The service of a request is decided when it is accepted, since a FIFO's
 // start times are known then. A fill's write into the data array takes no port
 // time of its own, and the answers to requests that waited for the same line
-// leave one per line time.
+// leave one per line time. With a latency FIFO the reads of a channel are answered
+// in the order in which they passed the tags; see latencyfifo.go.
 type TCC struct {
 	cfg      TCCConfig
 	client   TCCClient
@@ -75,6 +77,7 @@ type tccChannel struct {
 	answerAt  int64   // the next cycle for an answer to a request that waited for a fill
 	retry     int64   // last retry cycle handed out
 	freeMSHR  int32   // index + 1 within mshrs
+	fifo      latencyFIFO
 	stalled   []tccRequest
 	stallHead int
 	stallLen  int
@@ -120,7 +123,7 @@ func NewTCC(cfg TCCConfig, client TCCClient) (*TCC, error) {
 		{"read bytes per cycle", cfg.ReadBytesPerCycle}, {"write bytes per cycle", cfg.WriteBytesPerCycle},
 		{"hit latency cycles", cfg.HitLatencyCycles}, {"write-back latency cycles", cfg.WriteAckCycles},
 		{"MSHRs per channel", cfg.MSHRsPerChannel}, {"queue entries", cfg.QueueEntries},
-		{"atomic bytes per cycle", cfg.AtomicBytesPerCycle},
+		{"atomic bytes per cycle", cfg.AtomicBytesPerCycle}, {"latency FIFO entries", cfg.LatencyFIFOEntries + 1},
 	} {
 		if v.value < 1 {
 			return nil, fmt.Errorf("L2: %s must be at least 1, not %d", v.name, v.value)
@@ -155,6 +158,7 @@ func NewTCC(cfg TCCConfig, client TCCClient) (*TCC, error) {
 			ch.starts[i] = -1
 		}
 		ch.stalled = make([]tccRequest, cfg.QueueEntries)
+		ch.fifo.entries = make([]fifoEntry, cfg.LatencyFIFOEntries)
 		for i := range cfg.MSHRsPerChannel {
 			n := int32(c*cfg.MSHRsPerChannel + i)
 			t.mshrs[n].next = ch.freeMSHR
@@ -297,21 +301,22 @@ func (t *TCC) writeCost(bytes int) int64 {
 }
 
 func (t *TCC) read(ch *tccChannel, row, way int, tag uint32, r *tccRequest, start int64) bool {
+	if r.atomic.Bytes == 0 && ch.fifo.full() {
+		return false
+	}
 	set := &t.tags.sets[row]
 	if way >= 0 {
 		state := set.state[way]
 		if readable(state) {
 			t.tags.use(set, way)
 			t.stats.ReadHits++
-			t.stats.answered(start + t.hit - r.arrived)
-			t.outstanding--
-			t.client.LineReturned(start+t.hit, int(r.cu), r.tag)
+			t.readHit(ch, r, start)
 			return true
 		}
 		if state&lineInFlight != 0 {
 			t.tags.use(set, way)
 			t.hitInFlight(r)
-			t.wait(t.mshrOf(row, state), r, start)
+			t.wait(ch, t.mshrOf(row, state), r, start)
 			return true
 		}
 	}
@@ -332,7 +337,7 @@ func (t *TCC) read(ch *tccChannel, row, way int, tag uint32, r *tccRequest, star
 	ch.freeMSHR = m.next
 	*m = mshr{set: int32(row), way: int32(way)}
 	set.fetch(way, n%t.cfg.MSHRsPerChannel, m)
-	t.wait(n, r, start)
+	t.wait(ch, n, r, start)
 	at := t.tlb.Lookup(start+t.lookup, r.line)
 	t.events.push(event{at: at, addr: r.line, id: uint32(n), kind: tccFetch})
 	return true
@@ -381,8 +386,11 @@ func (t *TCC) mshrOf(row int, state uint16) int {
 	return row>>t.amap.setBits*t.cfg.MSHRsPerChannel + int(state&lineMSHRMask)
 }
 
-func (t *TCC) wait(n int, r *tccRequest, start int64) {
+func (t *TCC) wait(ch *tccChannel, n int, r *tccRequest, start int64) {
 	w := waiter{arrived: r.arrived, start: start, tag: r.tag, src: r.cu, atomic: r.atomic}
+	if r.atomic.Bytes == 0 && ch.fifo.on() {
+		w.tag = uint32(ch.fifo.push(fifoEntry{arrived: r.arrived, start: start, tag: r.tag, cu: r.cu}))
+	}
 	m := &t.mshrs[n]
 	t.waiters, t.freeWait = appendWaiter(t.waiters, t.freeWait, m, w)
 }
@@ -423,10 +431,13 @@ func (t *TCC) fill(now int64, id uint32) {
 	t.tags.sets[m.set].filled(int(m.way), m)
 	for n := m.head; n != 0; {
 		w := &t.waiters[n-1]
-		t.outstanding--
 		if w.atomic.Bytes != 0 {
+			t.outstanding--
 			t.modifyFilled(now, ch, m, w)
+		} else if ch.fifo.on() {
+			ch.fifo.entries[w.tag].here = true
 		} else {
+			t.outstanding--
 			at := max(now+t.answer, w.start+t.hit, ch.answerAt)
 			ch.answerAt = at + t.readCost
 			t.stats.answered(at - w.arrived)
@@ -440,6 +451,7 @@ func (t *TCC) fill(now int64, id uint32) {
 	m.head, m.tail = 0, 0
 	m.next = ch.freeMSHR
 	ch.freeMSHR = int32(id) + 1
+	t.passData(now, ch)
 	for ch.stallLen > 0 {
 		r := &ch.stalled[ch.stallHead]
 		if !t.serve(r, now) {

@@ -139,6 +139,7 @@ type L2 struct {
 	HitLatencyCycles                      int // CU request to data at the CU's return port, hit, unloaded, less TCP time
 	MSHRsPerChannel                       int
 	QueueEntries                          int // per channel
+	LatencyFIFOEntries                    int // per channel; 0: reads are not kept in order
 	InterleaveBytes                       int
 	SetHash, ChannelHash                  bool
 	WriteBackLatencyCycles                int // store ack

@@ -245,7 +245,7 @@ func (c *Chip) buildXCD(i int, coreMHz float64, o Options) error {
 		Bytes: m.L2.Bytes, LineBytes: m.L2.LineBytes, Ways: m.L2.Ways, Channels: m.L2.Channels,
 		ReadBytesPerCycle: m.L2.ReadBytesPerCycle, WriteBytesPerCycle: m.L2.WriteBytesPerCycle,
 		HitLatencyCycles: m.L2.HitLatencyCycles, WriteAckCycles: m.L2.WriteBackLatencyCycles,
-		MSHRsPerChannel: m.L2.MSHRsPerChannel, QueueEntries: m.L2.QueueEntries, AtomicBytesPerCycle: m.L2.AtomicBytesPerCycle,
+		MSHRsPerChannel: m.L2.MSHRsPerChannel, QueueEntries: m.L2.QueueEntries, LatencyFIFOEntries: m.L2.LatencyFIFOEntries, AtomicBytesPerCycle: m.L2.AtomicBytesPerCycle,
 		InterleaveBytes: m.L2.InterleaveBytes, SetHash: m.L2.SetHash, ChannelHash: m.L2.ChannelHash,
 		Replacement: replacement, Seed: uint64(m.L2.RandomSeed)<<8 | uint64(i),
 		TLB:           cache.TLBConfig{Entries: m.TLB.Entries, Ways: m.TLB.Ways, PageBytes: m.TLB.PageBytes},

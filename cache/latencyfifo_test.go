@@ -1,0 +1,149 @@
+package cache
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+func fifoL2(entries int) TCCConfig {
+	cfg := smallL2()
+	cfg.LatencyFIFOEntries = entries
+	return cfg
+}
+
+// TestHitWaitsBehindMiss: a hit that passed the tags after a miss is answered a cycle
+// after it, and without the FIFO at once; in the other channel nothing waits.
+func TestHitWaitsBehindMiss(t *testing.T) {
+	for _, c := range []struct {
+		entries int
+		hit     int64 // of the channel with the miss
+	}{{0, 1101 + 5}, {8, 1000 + 601 + 1}} {
+		b := newTCCBench(t, fifoL2(c.entries), 500)
+		b.read(0, 0, 0, 1)
+		b.read(0, 0, 128, 2)
+		b.run(900)
+		b.answers = nil
+		b.read(1000, 0, 0x1000, 3) // misses
+		b.read(1005, 1, 0, 4)      // hits, same channel
+		b.read(1005, 2, 128, 5)    // hits, the other
+		b.run(c.hit - 1)
+		for _, a := range b.answers {
+			if a.Tag == 4 {
+				t.Errorf("%d entries: hit answered at %d, before %d", c.entries, a.At, c.hit)
+			}
+		}
+		b.run(2000)
+		for _, a := range b.answers {
+			if want := map[uint32]int64{3: 1601, 4: c.hit, 5: 1106}[a.Tag]; a.At != want {
+				t.Errorf("%d entries: read %d answered at %d, want %d", c.entries, a.Tag, a.At, want)
+			}
+		}
+		if !b.l2.Idle() || len(b.answers) != 3 {
+			t.Errorf("%d entries: %d answers, idle %v", c.entries, len(b.answers), b.l2.Idle())
+		}
+	}
+}
+
+// TestFillsOutOfOrder: lines that come in the other order are answered in the order
+// of their reads.
+func TestFillsOutOfOrder(t *testing.T) {
+	b := newTCCBench(t, fifoL2(8), Never)
+	for i := range 3 {
+		b.read(int64(i), i, uint64(i)*0x100, uint32(i))
+	}
+	b.run(100)
+	for i, at := range []int64{700, 600, 650} {
+		b.l2.Fill(at, b.fetches[i].id)
+		b.run(at)
+	}
+	// Fill hands over times that rise; the answers come when the first line is here.
+	b.run(2000)
+	b.want(answer{776, 0, 0, "line"}, answer{777, 1, 1, "line"}, answer{778, 2, 2, "line"})
+}
+
+// TestFIFOFull: a channel whose FIFO is full serves nothing until its head leaves.
+func TestFIFOFull(t *testing.T) {
+	b := newTCCBench(t, fifoL2(2), 500)
+	for i := range 3 {
+		b.read(0, 0, uint64(i)*0x100, uint32(i))
+	}
+	b.run(599)
+	if len(b.fetches) != 3 || b.fetches[2].at < 525 {
+		t.Errorf("fetches %v: the third belongs behind the first fill", b.fetches)
+	}
+	b.run(3000)
+	if s := b.l2.Stats(); s.StalledRequests != 1 || len(b.answers) != 3 || !b.l2.Idle() {
+		t.Errorf("%d stalled, answers %v", s.StalledRequests, b.answers)
+	}
+}
+
+// TestFIFOKeepsOrder: any mix of reads, writes and atomics with fills in any order ends,
+// loses nothing, and answers the reads of a channel in the order of their service.
+func TestFIFOKeepsOrder(t *testing.T) {
+	for seed := range uint64(40) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		cfg := fifoL2(1 + r.IntN(12))
+		cfg.Channels, cfg.Bytes = 1, 16<<10
+		b := newTCCBench(t, cfg, Never)
+		var now int64
+		var reads []uint32
+		waiting := []event{}
+		writes := 0
+		const n = 400
+		for tag := uint32(0); tag < n; {
+			line := uint64(r.IntN(200)) * 128
+			var retry int64
+			switch r.IntN(8) {
+			case 0:
+				if retry = b.l2.Write(now, 0, line, 64, tag); retry == 0 {
+					writes++
+				}
+			case 1:
+				if retry = b.l2.Atomic(now, 0, line, Atomic{Bytes: 4, Same: 1}, tag); retry == 0 {
+					writes++
+				}
+			default:
+				if retry = b.l2.Read(now, 0, line, tag); retry == 0 {
+					reads = append(reads, tag)
+				}
+			}
+			if retry == 0 {
+				tag++
+			}
+			now += int64(r.IntN(4))
+			b.run(now)
+			waiting = append(waiting, b.fetches...)
+			b.fetches = nil
+			if len(waiting) > 0 && (retry != 0 || r.IntN(3) == 0) {
+				k := r.IntN(len(waiting))
+				b.l2.Fill(now, waiting[k].id)
+				waiting = append(waiting[:k], waiting[k+1:]...)
+			}
+		}
+		for !b.l2.Idle() {
+			now += 10
+			b.run(now)
+			waiting = append(waiting, b.fetches...)
+			b.fetches = nil
+			if len(waiting) > 0 {
+				b.l2.Fill(now, waiting[0].id)
+				waiting = waiting[1:]
+			}
+		}
+		b.run(now + 10000)
+		var got []uint32
+		for _, a := range b.answers {
+			if a.Kind == "line" {
+				got = append(got, a.Tag)
+			}
+		}
+		if len(got) != len(reads) || len(b.answers) != len(reads)+writes {
+			t.Fatalf("seed %d: %d lines for %d reads, %d answers", seed, len(got), len(reads), len(b.answers))
+		}
+		for i := range got {
+			if got[i] != reads[i] {
+				t.Fatalf("seed %d: answer %d is read %d, want %d", seed, i, got[i], reads[i])
+			}
+		}
+	}
+}
