@@ -6,8 +6,9 @@ import "fmt"
 type TCPSpec struct {
 	Bytes, LineBytes, Ways int
 	QueueEntries           int  // VMEM instructions waiting for the tag lookup
-	LineCycles             int  // tag lookup and data path, per line touched
+	LineCycles             int  // tag lookup, per line touched
 	AddressLanesPerCycle   int  // address coalescer: lanes per cycle, a floor per instruction
+	WideLanesPerCycle      int  // the same of loads of more than a dword a lane
 	HitLatencyCycles       int  // lookup to data at the consumer
 	ReturnBytesPerCycle    int  // L2 to TCP bus, and TCP to consumer
 	SetHash                bool // XOR-fold the line address into the set index
@@ -540,7 +541,11 @@ func (t *TCP) finishLookup(op *MemOp) {
 	if op.Kind.writes() {
 		per = t.spec.StoreLineCycles
 	}
-	floor := (int(op.Lanes) + t.spec.AddressLanesPerCycle - 1) / t.spec.AddressLanesPerCycle
+	lanes := t.spec.AddressLanesPerCycle
+	if !op.Kind.writes() && int(op.Bytes) > 4*int(op.Lanes) {
+		lanes = t.spec.WideLanesPerCycle
+	}
+	floor := (int(op.Lanes) + lanes - 1) / lanes
 	if d := max(floor, 1) - len(op.Lines.Offset)*per; d > 0 {
 		t.advance(d)
 	}

@@ -9,7 +9,7 @@ import (
 
 // tcpSpec is the vector L1 of a CU with the plain set index of gfx942.
 func tcpSpec() TCPSpec {
-	return TCPSpec{Bytes: 32768, LineBytes: 128, Ways: 64, QueueEntries: 12, LineCycles: 2, AddressLanesPerCycle: 16,
+	return TCPSpec{Bytes: 32768, LineBytes: 128, Ways: 64, QueueEntries: 12, LineCycles: 2, AddressLanesPerCycle: 16, WideLanesPerCycle: 4,
 		HitLatencyCycles: 115, ReturnBytesPerCycle: 64, StoreLineCycles: 2, StoreQueueEntries: 256}
 }
 

@@ -123,8 +123,9 @@ type LDS struct {
 type TCP struct {
 	Bytes, LineBytes, Ways int
 	QueueEntries           int // VMEM instructions waiting per CU
-	LineCycles             int // tag lookup and data path per line touched
+	LineCycles             int // tag lookup per line touched
 	AddressLanesPerCycle   int // TA: lanes per cycle, a floor per instruction
+	WideLanesPerCycle      int // the same of loads of more than a dword a lane
 	HitLatencyCycles       int // issue to data in VGPR for a hit
 	SetHash                bool
 	ReturnBytesPerCycle    int

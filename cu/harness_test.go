@@ -21,7 +21,7 @@ func testSpec(cpu isa.CPU) *Spec {
 		ScalarHitCycles: 40, ICacheBytes: 65536, ICacheWays: 8, ICacheLine: 128,
 		ScalarCacheBytes: 16384, ScalarLine: 64, ScalarWays: 4, LDSPortBytes: 128,
 		LDS: lds.Spec{PairPortBytesPerCycle: 128, FIFOEntries: 8, LatencyCycles: 46, QueueCycles: 22, FillBytesPerCycle: 128},
-		TCP: cache.TCPSpec{Bytes: 32768, LineBytes: 128, Ways: 64, QueueEntries: 12, LineCycles: 2, AddressLanesPerCycle: 16,
+		TCP: cache.TCPSpec{Bytes: 32768, LineBytes: 128, Ways: 64, QueueEntries: 12, LineCycles: 2, AddressLanesPerCycle: 16, WideLanesPerCycle: 4,
 			HitLatencyCycles: 115, ReturnBytesPerCycle: 64, SetHash: true, StoreLineCycles: 2, StoreQueueEntries: 256},
 	}
 	if cpu == isa.GFX942 {

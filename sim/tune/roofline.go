@@ -73,7 +73,8 @@ func demandOf(b *workloads.Built, m *configs.Machine) demand {
 		case isa.UnitLDS:
 			d.lds += times * bytes / float64(m.LDS.WriteBytesPerCycle)
 		case isa.UnitVMEM:
-			d.l1 += times * max(lanes/float64(m.TCP.AddressLanesPerCycle), math.Ceil(bytes/float64(m.TCP.LineBytes))*float64(m.TCP.LineCycles))
+			d.l1 += times * max(lanes/float64(m.TCP.AddressLanesPerCycle), bytes/float64(m.TCP.ReturnBytesPerCycle),
+				math.Ceil(bytes/float64(m.TCP.LineBytes))*float64(m.TCP.LineCycles))
 			if c.LDSDMA {
 				d.lds += times * bytes / float64(m.LDS.WriteBytesPerCycle)
 			}
