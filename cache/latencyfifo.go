@@ -7,9 +7,12 @@ package cache
 // the L2 calls the consequence hit on miss: a request for a line that is on its way
 // is a hit, since its turn comes after the line's. Writes and atomics do not wait here:
 // nothing returns but an acknowledgement, or the old value by the atomic's own way.
+// Nor does a read whose address the TLB has not translated yet: translation comes
+// before the tags, and the read takes its place when it has one.
 type latencyFIFO struct {
 	entries []fifoEntry // ring; none: no order is kept
 	head, n int
+	late    int // reads without a translation; each will need an entry
 }
 
 type fifoEntry struct {
@@ -20,7 +23,7 @@ type fifoEntry struct {
 }
 
 func (f *latencyFIFO) on() bool   { return len(f.entries) > 0 }
-func (f *latencyFIFO) full() bool { return f.on() && f.n == len(f.entries) }
+func (f *latencyFIFO) full() bool { return f.on() && f.n+f.late == len(f.entries) }
 
 // push adds an entry behind the others and returns its index.
 func (f *latencyFIFO) push(e fifoEntry) int {
@@ -38,6 +41,24 @@ func (f *latencyFIFO) pop() {
 		f.head = 0
 	}
 	f.n--
+}
+
+// translated gives the reads that waited for a line's translation their places.
+func (t *TCC) translated(id uint32) {
+	m := &t.mshrs[id]
+	if !m.late {
+		return
+	}
+	m.late = false
+	f := &t.channels[int(id)/t.cfg.MSHRsPerChannel].fifo
+	for n := m.head; n != 0 && f.on(); {
+		w := &t.waiters[n-1]
+		if w.atomic.Bytes == 0 {
+			f.late--
+			w.tag = uint32(f.push(fifoEntry{arrived: w.arrived, start: w.start, tag: w.tag, cu: w.src}))
+		}
+		n = w.next
+	}
 }
 
 // readHit answers a read of a line that is here, behind the reads that wait.

@@ -77,6 +77,28 @@ func TestFIFOFull(t *testing.T) {
 	}
 }
 
+// TestTranslationOutsideFIFO: a read that waits for its translation holds nobody up;
+// it, and who joins its line meanwhile, come behind those that pass the tags before.
+func TestTranslationOutsideFIFO(t *testing.T) {
+	cfg := fifoL2(4)
+	cfg.TLB, cfg.TLBMissCycles = TLBConfig{Entries: 1, Ways: 1, PageBytes: 4096}, 300
+	b := newTCCBench(t, cfg, 500)
+	b.read(0, 0, 0, 1)
+	b.run(2000) // page 0 is in the TLB, line 0 in the cache
+	b.answers = nil
+	b.read(2000, 0, 0x2000, 2) // page 2: translated at 2025 + 300
+	b.read(2010, 1, 0x2000, 3)
+	b.read(2020, 2, 0, 4) // hits
+	b.run(2121)
+	b.want(answer{2121, 2, 4, "line"})
+	b.read(2200, 3, 0x2400, 5) // page 2 too
+	b.run(5000)
+	b.want(answer{2901, 0, 2, "line"}, answer{2902, 1, 3, "line"}, answer{2903, 3, 5, "line"})
+	if !b.l2.Idle() {
+		t.Error("not idle")
+	}
+}
+
 // TestFIFOKeepsOrder: any mix of reads, writes and atomics with fills in any order ends,
 // loses nothing, and answers the reads of a channel in the order of their service.
 func TestFIFOKeepsOrder(t *testing.T) {

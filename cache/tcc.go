@@ -335,10 +335,10 @@ func (t *TCC) read(ch *tccChannel, row, way int, tag uint32, r *tccRequest, star
 	n := int(ch.freeMSHR - 1)
 	m := &t.mshrs[n]
 	ch.freeMSHR = m.next
-	*m = mshr{set: int32(row), way: int32(way)}
+	at := t.tlb.Lookup(start+t.lookup, r.line)
+	*m = mshr{set: int32(row), way: int32(way), late: at > start+t.lookup}
 	set.fetch(way, n%t.cfg.MSHRsPerChannel, m)
 	t.wait(ch, n, r, start)
-	at := t.tlb.Lookup(start+t.lookup, r.line)
 	t.events.push(event{at: at, addr: r.line, id: uint32(n), kind: tccFetch})
 	return true
 }
@@ -388,10 +388,14 @@ func (t *TCC) mshrOf(row int, state uint16) int {
 
 func (t *TCC) wait(ch *tccChannel, n int, r *tccRequest, start int64) {
 	w := waiter{arrived: r.arrived, start: start, tag: r.tag, src: r.cu, atomic: r.atomic}
-	if r.atomic.Bytes == 0 && ch.fifo.on() {
-		w.tag = uint32(ch.fifo.push(fifoEntry{arrived: r.arrived, start: start, tag: r.tag, cu: r.cu}))
-	}
 	m := &t.mshrs[n]
+	if r.atomic.Bytes == 0 && ch.fifo.on() {
+		if m.late {
+			ch.fifo.late++
+		} else {
+			w.tag = uint32(ch.fifo.push(fifoEntry{arrived: r.arrived, start: start, tag: r.tag, cu: r.cu}))
+		}
+	}
 	t.waiters, t.freeWait = appendWaiter(t.waiters, t.freeWait, m, w)
 }
 
@@ -411,6 +415,7 @@ func (t *TCC) Advance(now int64) {
 		e := t.events.pop()
 		switch e.kind {
 		case tccFetch:
+			t.translated(e.id)
 			t.client.Fetch(now, e.addr, e.id)
 		case tccWriteBack:
 			t.stats.WriteBacks++
