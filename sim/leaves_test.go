@@ -83,7 +83,7 @@ var leafTests = []struct {
 	{"salu.cache_bytes=256 salu.cache_ways=1", "scalar", cyclesOf, 1},
 	{"fetch.cache_bytes=1024 fetch.ways=1", "gemm", cyclesOf, 1},
 	{"fetch.miss_cycles=4000", "gemm", cyclesOf, 1},
-	{"fetch.shared_by_cus=4 fetch.cache_bytes=4096 fetch.ways=1", "gemm", cyclesOf, 0},
+	{"fetch.shared_by_cus=4 fetch.cache_bytes=4096 fetch.ways=1", "norm", cyclesOf, 0},
 	// LDS.
 	{"lds.bytes=327680", "small", groupsOf, 1},
 	{"lds.granule_bytes=65536 lds.bytes=327680", "small", groupsOf, -1},
