@@ -7,8 +7,9 @@ package cache
 // the L2 calls the consequence hit on miss: a request for a line that is on its way
 // is a hit, since its turn comes after the line's. Writes and atomics do not wait here:
 // nothing returns but an acknowledgement, or the old value by the atomic's own way.
-// Nor does a read whose address the TLB has not translated yet: translation comes
-// before the tags, and the read takes its place when it has one.
+// Nor does a miss whose translation is missing: hardware translates before the tags,
+// here the miss takes its place when it has its translation, and until then only
+// reserves an entry.
 type latencyFIFO struct {
 	entries []fifoEntry // ring; none: no order is kept
 	head, n int

@@ -19,7 +19,7 @@ type LevelStats struct {
 	WriteBacks, WriteBackBytes                    uint64 // to the level below
 	QueueCycles                                   uint64 // waiting for service, summed over requests
 	LatencyCycles                                 uint64 // request to answer, summed over reads
-	StalledRequests                               uint64 // waited for a miss register or an evictable way
+	StalledRequests                               uint64 // waited for a miss register, an evictable way or a place in the latency FIFO
 	Retries                                       uint64 // turned away because the queue was full
 	Latency                                       Histogram
 	Queue                                         Histogram // waiting for service, each request

@@ -74,7 +74,7 @@ type tccChannel struct {
 	free      int64   // the service port's next free cycle
 	starts    []int64 // service starts of the last QueueEntries requests
 	next      int     // oldest entry of starts
-	answerAt  int64   // the next cycle for an answer to a request that waited for a fill
+	answerAt  int64   // the next cycle for an answer to a request that waited; with a latency FIFO, to any read
 	retry     int64   // last retry cycle handed out
 	freeMSHR  int32   // index + 1 within mshrs
 	fifo      latencyFIFO
@@ -99,7 +99,7 @@ const (
 )
 
 // stalledRetryCycles is how long a CU waits before it asks a channel again
-// that is stopped for lack of miss registers. It is the grain of the polling
+// that is stopped for lack of miss registers or of places in its latency FIFO. It is the grain of the polling
 // that the port's interface needs, not a property of the hardware; the queue
 // in front of the channel stays full meanwhile.
 const stalledRetryCycles = 8
@@ -262,7 +262,7 @@ func (t *TCC) request(r *tccRequest) int64 {
 }
 
 // serve gives a request its turn, not before cycle from. It returns false when
-// the request needs a miss register or a way and none is free.
+// the request needs a miss register, a way or a place in the latency FIFO and none is free.
 func (t *TCC) serve(r *tccRequest, from int64) bool {
 	ch := &t.channels[r.place.Channel]
 	row, tag := int(r.place.row), r.place.tag

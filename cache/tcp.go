@@ -32,7 +32,7 @@ const (
 type MemOp struct {
 	Kind  MemKind
 	Tag   uint32 // caller's name for it
-	Bytes int32  // bytes moved to or from the consumer, all lanes
+	Bytes int32  // bytes moved to or from the consumer, of all 64 lanes, active or not
 	Lanes uint8  // active lanes: the coalescer's work
 	Base  uint64 // line aligned; Lines.Offset counts from it
 	Lines *Lines
@@ -83,6 +83,9 @@ type TCPStats struct {
 }
 
 const noSlot = 0xffff
+
+// waveLanes is the lanes that MemOp.Bytes counts.
+const waveLanes = 64
 
 // tcpLine is a slot of the cache, in a quarter of the host's cache line: the state
 // of hundreds of caches competes for the host's.
@@ -542,7 +545,7 @@ func (t *TCP) finishLookup(op *MemOp) {
 		per = t.spec.StoreLineCycles
 	}
 	lanes := t.spec.AddressLanesPerCycle
-	if !op.Kind.writes() && int(op.Bytes) > 4*int(op.Lanes) {
+	if !op.Kind.writes() && op.Bytes > 4*waveLanes {
 		lanes = t.spec.WideLanesPerCycle
 	}
 	floor := (int(op.Lanes) + lanes - 1) / lanes

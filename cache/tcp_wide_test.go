@@ -2,7 +2,7 @@ package cache
 
 import "testing"
 
-// TestWideLoads: the address coalescer takes 64 lanes of a dword in 4 cycles and wider
+// TestWideLoads: an instruction's bytes are those of all lanes. The address coalescer takes 64 lanes of a dword in 4 cycles and wider
 // ones in 16, whatever the lines; a store's width does not matter to it.
 func TestWideLoads(t *testing.T) {
 	spec := tcpSpec()
@@ -18,7 +18,9 @@ func TestWideLoads(t *testing.T) {
 		{"dwordx2", MemLoad, 64, 512, 16},
 		{"dwordx4", MemLoad, 64, 1024, 16},
 		{"dwordx4 to LDS", MemLDSDMA, 64, 1024, 16},
-		{"dwordx4, half of the lanes", MemLoad, 32, 512, 8},
+		{"dwordx4, half of the lanes", MemLoad, 32, 1024, 8},
+		{"dword, half of the lanes", MemLoad, 32, 256, 2},
+		{"ushort, 16 lanes", MemLoad, 16, 128, 1},
 		{"store of dwordx4", MemStore, 64, 1024, 8},
 	} {
 		b := newTCPBench(t, spec)

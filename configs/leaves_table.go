@@ -231,7 +231,7 @@ func l2Leaves() []leafSpec {
 			func(m *Machine) any { return &m.L2.MSHRsPerChannel }),
 		leaf("l2.queue_entries", "", from(1, 65536), "requests waiting per channel",
 			func(m *Machine) any { return &m.L2.QueueEntries }),
-		leaf("l2.latency_fifo_entries", "", upTo(65536), "reads of a channel between tags and data, which they pass in order; 0: each is answered when its line is here",
+		leaf("l2.latency_fifo_entries", "", upTo(8192), "reads of a channel between tags and data, which they pass in order; 0: each is answered when its line is here",
 			func(m *Machine) any { return &m.L2.LatencyFIFOEntries }),
 		leaf("l2.interleave_bytes", "B", pow2(32, 64*kib), "consecutive bytes of one channel",
 			func(m *Machine) any { return &m.L2.InterleaveBytes }),

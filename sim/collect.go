@@ -162,7 +162,7 @@ func notes(r *report.Run) []string {
 	switch {
 	case r.Clock.Class != "calibrated":
 		n = append(n, fmt.Sprintf("the clock is %s, not fitted: use the cycles, and the time with care", r.Clock.Class))
-	case r.Clock.Prediction && r.HostSync != nil && !r.HostSync.Prediction:
+	case r.Clock.Prediction && r.HostSync != nil && r.HostSync.Class == "calibrated" && !r.HostSync.Prediction:
 		n = append(n, "time and TFLOPS are no prediction: dispatch.host_sync_us was fitted on this very run. The clock is one: it was fitted on "+strings.Join(r.Clock.FittedOn, ", "))
 	case r.Clock.Prediction:
 		n = append(n, "time and TFLOPS are a prediction: the clock was fitted on "+strings.Join(r.Clock.FittedOn, ", ")+" and not on this run")

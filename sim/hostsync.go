@@ -21,10 +21,11 @@ func hostSync(r *report.Run, o *RunOptions, machine *configs.Resolved, job *work
 	if why == "" { // it is not the kernel's own
 		why = "asked for"
 	}
-	if !waits || o.Mode == "functional" {
+	us := machine.Machine().Dispatch.HostSyncUS
+	if !waits || us == 0 || o.Mode == "functional" {
 		return
 	}
-	r.HostSyncUS = machine.Machine().Dispatch.HostSyncUS
+	r.HostSyncUS = us
 	h := &report.HostSync{Why: why, FittedOn: []string{}}
 	for _, leaf := range machine.Leaves() {
 		if leaf.Path == "dispatch.host_sync_us" {

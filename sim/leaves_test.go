@@ -111,7 +111,7 @@ var leafTests = []struct {
 	{"l2.write_bytes_per_cycle=4", "gemm", cyclesOf, 1},
 	{"l2.hit_latency_cycles=800", "chase-l2", cyclesOf, 1},
 	{"l2.mshrs_per_channel=1", "stream-llc", cyclesOf, 1},
-	{"l2.latency_fifo_entries=0", "stream-hbm", cyclesOf, 0},
+	{"l2.latency_fifo_entries=1", "stream-hbm", cyclesOf, 1},
 	{"l2.queue_entries=1 l2.channels=2", "stream-l2", cyclesOf, 0},
 	{"l2.interleave_bytes=4096", "stream-l2", cyclesOf, 0},
 	{"l2.write_back_latency_cycles=9000", "gemm", cyclesOf, 1},

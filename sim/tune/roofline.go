@@ -73,8 +73,7 @@ func demandOf(b *workloads.Built, m *configs.Machine) demand {
 		case isa.UnitLDS:
 			d.lds += times * bytes / float64(m.LDS.WriteBytesPerCycle)
 		case isa.UnitVMEM:
-			d.l1 += times * max(lanes/float64(m.TCP.AddressLanesPerCycle), bytes/float64(m.TCP.ReturnBytesPerCycle),
-				math.Ceil(bytes/float64(m.TCP.LineBytes))*float64(m.TCP.LineCycles))
+			d.l1 += times * l1Cycles(&m.TCP, &c, bytes)
 			if c.LDSDMA {
 				d.lds += times * bytes / float64(m.LDS.WriteBytesPerCycle)
 			}
@@ -84,6 +83,19 @@ func demandOf(b *workloads.Built, m *configs.Machine) demand {
 	d.matrix /= float64(m.CU.SIMDs)
 	d.valu /= float64(m.CU.SIMDs)
 	return d
+}
+
+// l1Cycles is the least time of a vector memory instruction of all lanes in the L1.
+func l1Cycles(l1 *configs.TCP, c *isa.Class, bytes float64) float64 {
+	lines := math.Ceil(bytes / float64(l1.LineBytes))
+	perCycle := float64(l1.AddressLanesPerCycle)
+	if c.Store {
+		return max(lanes/perCycle, lines*float64(l1.StoreLineCycles))
+	}
+	if c.Bytes > 4 {
+		perCycle = float64(l1.WideLanesPerCycle)
+	}
+	return max(lanes/perCycle, bytes/float64(l1.ReturnBytesPerCycle), lines*float64(l1.LineCycles))
 }
 
 // Estimate is what the replay and the roofline say of a candidate. Times are in
