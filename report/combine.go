@@ -121,7 +121,7 @@ func amounts() []func(*Run) *int64 {
 	for _, level := range []func(*Run) *Cache{func(r *Run) *Cache { return &r.L2 }, func(r *Run) *Cache { return &r.LLC }} {
 		for _, of := range []func(*Cache) *int64{
 			func(c *Cache) *int64 { return &c.Requests }, func(c *Cache) *int64 { return &c.Reads }, func(c *Cache) *int64 { return &c.Writes },
-			func(c *Cache) *int64 { return &c.Hits }, func(c *Cache) *int64 { return &c.HitsInFlight }, func(c *Cache) *int64 { return &c.Misses },
+			func(c *Cache) *int64 { return &c.Hits }, func(c *Cache) *int64 { return &c.HitsInFlight }, func(c *Cache) *int64 { return &c.Misses }, func(c *Cache) *int64 { return &c.ReadHits },
 			func(c *Cache) *int64 { return &c.Fills }, func(c *Cache) *int64 { return &c.WriteBacks }, func(c *Cache) *int64 { return &c.Bytes },
 		} {
 			all = append(all, func(r *Run) *int64 { return of(level(r)) })

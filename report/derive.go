@@ -36,6 +36,7 @@ func (r *Run) Derive() {
 	for _, c := range []*Cache{&r.L2, &r.LLC} {
 		c.HitRate = Ratio(float64(c.Hits+c.HitsInFlight), float64(c.Requests))
 		c.HitInFlight = Ratio(float64(c.HitsInFlight), float64(c.Requests))
+		c.ReadHitRate = Ratio(float64(c.ReadHits), float64(c.Reads))
 		c.BandwidthTBs = tbs(c.Bytes)
 	}
 	t := &r.TCP

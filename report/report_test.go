@@ -216,7 +216,8 @@ func TestCSVIsLongForm(t *testing.T) {
 }
 
 func TestDerive(t *testing.T) {
-	r := &Run{Cycles: 2_000_000, ClockMHz: 2000, LaunchOverheadUS: 3, FLOPs: 1e12, L2: Cache{Requests: 10, Hits: 6, HitsInFlight: 2, Misses: 2, Bytes: 4_000_000_000}}
+	r := &Run{Cycles: 2_000_000, ClockMHz: 2000, LaunchOverheadUS: 3, FLOPs: 1e12, L2: Cache{Requests: 10, Hits: 6, HitsInFlight: 2, Misses: 2, Bytes: 4_000_000_000},
+		LLC: Cache{Requests: 10, Reads: 8, Writes: 2, Hits: 4, HitsInFlight: 2, ReadHits: 6, Misses: 4}} // no write hits
 	r.Derive()
 	if r.KernelTimeUS != 1000 || r.TimeUS != 1003 {
 		t.Errorf("times %g and %g us, want 1000 and 1003", r.KernelTimeUS, r.TimeUS)
@@ -226,6 +227,9 @@ func TestDerive(t *testing.T) {
 	}
 	if r.L2.HitRate != 0.8 || r.L2.HitInFlight != 0.2 || r.L2.BandwidthTBs != 4 {
 		t.Errorf("L2 hit rate %g, in flight %g, %g TB/s; want 0.8, 0.2, 4", r.L2.HitRate, r.L2.HitInFlight, r.L2.BandwidthTBs)
+	}
+	if r.LLC.HitRate != 0.6 || r.LLC.ReadHitRate != 0.75 {
+		t.Errorf("LLC hit rate %g, of reads %g; want 0.6, 0.75", r.LLC.HitRate, r.LLC.ReadHitRate)
 	}
 	if len(r.LaunchSensitivity) != 3 || r.LaunchSensitivity[0].TimeUS != 1001 {
 		t.Errorf("sensitivity %+v", r.LaunchSensitivity)

@@ -211,8 +211,11 @@ func (r *table4Row) result(o ReproduceOptions, c *rowCache) (*table4Result, erro
 	return res, writeRow(c, r.label, key, *res)
 }
 
+// resultOf reads a run. The L2's rate is of all its requests, as its counters have
+// it; the LLC's is of the reads that the L2s miss, which is what the table's column
+// can be: no counter tells what the LLC makes of the stores of C.
 func (r *table4Row) resultOf(o ReproduceOptions, run *report.Run) *table4Result {
-	res := &table4Result{L2: run.L2.HitRate, LLC: run.LLC.HitRate, TFLOPS: run.TFLOPS, Cycles: run.Cycles, ClockMHz: run.ClockMHz,
+	res := &table4Result{L2: run.L2.HitRate, LLC: run.LLC.ReadHitRate, TFLOPS: run.TFLOPS, Cycles: run.Cycles, ClockMHz: run.ClockMHz,
 		Matrix: run.MatrixUtilization, Drift: run.Drift.Mean, DriftMax: run.Drift.Max}
 	if o.Quick && run.Sample != nil && run.ClockMHz > 0 {
 		rounds := (run.Sample.OfWorkgroups*run.Sample.Rounds + run.Sample.Workgroups - 1) / max(1, run.Sample.Workgroups)
@@ -221,9 +224,6 @@ func (r *table4Row) resultOf(o ReproduceOptions, run *report.Run) *table4Result 
 		flops := 2 * float64(r.size) * float64(r.size) * float64(r.size)
 		res.TFLOPS = flops / (float64(res.Cycles)/run.ClockMHz + run.OutsideUS()) / 1e6
 		res.Matrix = run.LoopMatrixUtilization
-		if run.LLC.Reads > 0 {
-			res.LLC = float64(run.LLC.Hits+run.LLC.HitsInFlight) / float64(run.LLC.Reads)
-		}
 	}
 	return res
 }

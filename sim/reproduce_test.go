@@ -33,7 +33,7 @@ func TestTable4Rows(t *testing.T) {
 		done := map[string]*table4Result{}
 		for _, row := range table4Rows {
 			r := &report.Run{TFLOPS: row.tflops * 1.1}
-			r.L2.HitRate, r.LLC.HitRate = row.l2/100, row.llc/100
+			r.L2.HitRate, r.LLC.ReadHitRate = row.l2/100, row.llc/100
 			res := row.resultOf(o, r)
 			done[row.label] = res
 			p.Rows = append(p.Rows, row.rows(res)...)

@@ -219,7 +219,7 @@ func (o *EstimateOptions) cycle() (*HitRates, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &HitRates{r.L2.HitRate, r.LLC.HitRate, equation1(r.L2.HitRate, r.LLC.HitRate)}, nil
+	return &HitRates{r.L2.ReadHitRate, r.LLC.ReadHitRate, equation1(r.L2.ReadHitRate, r.LLC.ReadHitRate)}, nil
 }
 
 // SwizzleTune writes windows and chunks, those first that leave the least for

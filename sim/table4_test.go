@@ -57,8 +57,29 @@ func TestTable4Kept(t *testing.T) {
 	}
 }
 
-// A quick row goes on at its loop's rate: 36 more K steps of 1000 cycles in each
-// of 7 rounds add 252,000 cycles.
+// The LLC's column is of the reads that the L2s miss: the stores of C are in its
+// requests and miss, and are not in the table's rate. The L2's is of all requests.
+func TestTable4Rates(t *testing.T) {
+	for _, quick := range []bool{false, true} {
+		run, err := Run(RunOptions{Kernel: "gemm", Machine: "mi355x", M: 384, N: 512, K: 256, Tile: table4Tile, DType: "bf16", Mode: "timing", Threads: 1, Seed: 1, ColdLLC: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		llc := run.LLC
+		if llc.Writes == 0 || llc.Misses < llc.Writes || llc.ReadHits >= llc.Reads || llc.ReadHits == 0 {
+			t.Fatalf("the LLC has %d reads, of them %d hits, and %d writes; the test needs all three", llc.Reads, llc.ReadHits, llc.Writes)
+		}
+		res := table4Rows[0].resultOf(ReproduceOptions{Quick: quick}, run)
+		if want := float64(llc.ReadHits) / float64(llc.Reads); res.LLC != want || res.LLC == llc.HitRate {
+			t.Errorf("LLC %g, want %g of reads and not %g of requests", res.LLC, want, llc.HitRate)
+		}
+		if res.L2 != run.L2.HitRate {
+			t.Errorf("L2 %g, want %g", res.L2, run.L2.HitRate)
+		}
+	}
+}
+
+// The quick form has an eighth of K, in an even number of K steps.
 func TestTable4QuickK(t *testing.T) {
 	for size, want := range map[int]int{9216: 1152, 14592: 1792} {
 		r := table4Row{size: size}

@@ -170,7 +170,7 @@ func (o *Options) run(c *Candidate, mhz float64, what string) *Simulated {
 	if err != nil {
 		return &Simulated{Error: strings.Join(strings.Fields(err.Error()), " ")}
 	}
-	return &Simulated{Cycles: r.Cycles, TimeUS: r.TimeUS, ClockMHz: r.ClockMHz, TFLOPS: r.TFLOPS, L2Hit: r.L2.HitRate, LLCHit: r.LLC.HitRate,
+	return &Simulated{Cycles: r.Cycles, TimeUS: r.TimeUS, ClockMHz: r.ClockMHz, TFLOPS: r.TFLOPS, L2Hit: r.L2.ReadHitRate, LLCHit: r.LLC.ReadHitRate,
 		BeyondL2: beyond(r), Sampled: r.Sample != nil}
 }
 

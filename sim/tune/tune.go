@@ -63,7 +63,8 @@ func (c *Candidate) flags() string {
 	return out
 }
 
-// Simulated is what the cycle model says of a candidate.
+// Simulated is what the cycle model says of a candidate. Hit rates are of reads, as
+// the estimates are.
 type Simulated struct {
 	Cycles   int64   `json:"cycles"`
 	TimeUS   float64 `json:"time_us"`
