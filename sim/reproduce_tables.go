@@ -49,7 +49,9 @@ func table2() ([]tableRow, error) {
 	// A compiler takes the branch between the roles for divergent and loops over the
 	// lanes' descriptors around every load (counted in clang builds of the originals).
 	pc := with(gemm, "schedule", "producer-consumer", "producers", "4", "descriptors", "vgpr")
-	const ragged, even = "43 row tiles, the last one ragged", "M = 7680: 40 whole row tiles"
+	const ragged = "43 row tiles, the last one ragged"
+	const script = "M = 7680, as the original's script has it: "
+	const even = script + "40 whole row tiles"
 	var rows []tableRow
 	for _, f := range []struct {
 		paper, tile, label, note string
@@ -58,6 +60,7 @@ func table2() ([]tableRow, error) {
 		{"4P/8C", "128x256x64", "4P/8C 128x256, 3 stages", "", with(pc, "tile", "128x256", "consumers", "8", "stages", "3")},
 		{"", "", "4P/8C 128x256, 2 stages", "other form", with(pc, "tile", "128x256", "consumers", "8", "stages", "2")},
 		{"", "", "4P/8C 128x256, 3 stages, descriptors in SGPRs", "other form, as written by hand", with(pc, "tile", "128x256", "consumers", "8", "stages", "3", "descriptors", "sgpr")},
+		{"", "", "4P/8C 128x256, 3 stages, M 7680", "other form; " + script + "60 row tiles", with(pc, "tile", "128x256", "consumers", "8", "stages", "3", "m", "7680")},
 		{"4P/12C", "192x256x64", "4P/12C 192x256, LDS atomics", ragged + "; publishes with four loads of a wave under way, as the original", with(pc, "tile", "192x256", "consumers", "12", "handshake", "lds-atomic", "variant", "v1")},
 		{"", "", "4P/12C 192x256, LDS atomics, v2", "other form, which publishes complete tiles; " + ragged, with(pc, "tile", "192x256", "consumers", "12", "handshake", "lds-atomic", "variant", "v2")},
 		{"", "", "4P/12C 192x256, LDS atomics, descriptors in SGPRs", "other form, as written by hand; " + ragged, with(pc, "tile", "192x256", "consumers", "12", "handshake", "lds-atomic", "variant", "v1", "descriptors", "sgpr")},
@@ -65,6 +68,7 @@ func table2() ([]tableRow, error) {
 		{"", "", "4P/12C 192x256, LDS atomics, M 7680", "other form; " + even, with(pc, "tile", "192x256", "consumers", "12", "handshake", "lds-atomic", "variant", "v1", "m", "7680")},
 		{"0P/8C", "192x256x64", "0P/8C 192x256, v2", ragged, with(gemm, "tile", "192x256", "variant", "v2")},
 		{"", "", "0P/8C 192x256, v1", "other form; " + ragged, with(gemm, "tile", "192x256", "variant", "v1")},
+		{"", "", "0P/8C 192x256, v1, M 7680", "other form; " + even, with(gemm, "tile", "192x256", "variant", "v1", "m", "7680")},
 		{"", "", "0P/8C 192x256, v2, M 7680", "other form; " + even, with(gemm, "tile", "192x256", "variant", "v2", "m", "7680")},
 		{"0P/8C", "256x256x64", "0P/8C 256x256", "the clock law's 16-bit energy was fitted on this row", with(gemm, "schedule", "pingpong8")},
 		{"", "", "0P/8C 256x256, 32x32x16", "other form", with(gemm, "mfma", "32x32x16")},
