@@ -213,10 +213,10 @@ type Cache struct {
 	Hits         int64   `json:"hits" doc:"requests that found their line present"`
 	HitsInFlight int64   `json:"hits_in_flight" doc:"requests that found their line already asked for"`
 	Misses       int64   `json:"misses" doc:"requests that went a level down for the line"`
-	HitRate      float64 `json:"hit_rate" unit:"fraction" doc:"hits and hits in flight over requests, as published hit rates count"`
+	HitRate      float64 `json:"hit_rate" unit:"fraction" doc:"hits and hits in flight over requests of all kinds, as the counters of the L2 have it"`
 	HitInFlight  float64 `json:"hit_in_flight" unit:"fraction" doc:"hits in flight over requests: part of hit_rate"`
 	ReadHits     int64   `json:"read_hits" doc:"reads among the hits and hits in flight"`
-	ReadHitRate  float64 `json:"read_hit_rate" unit:"fraction" doc:"read_hits over reads: of the LLC, what it has of the lines that the L2s miss"`
+	ReadHitRate  float64 `json:"read_hit_rate" unit:"fraction" doc:"read_hits over reads; of the LLC the hit rate that Table 4 shows"`
 	Fills        int64   `json:"fills" doc:"lines that came from the level below"`
 	WriteBacks   int64   `json:"write_backs" doc:"dirty lines written to the level below"`
 	Bytes        int64   `json:"bytes" unit:"bytes" doc:"bytes moved between this level and the one above"`

@@ -190,6 +190,9 @@ func writeMemory(b *strings.Builder, r *Run) error {
 	if _, err := t.WriteTo(b); err != nil {
 		return err
 	}
+	if c := &r.LLC; c.Writes > 0 && c.Reads > 0 {
+		fmt.Fprintf(b, "  LLC hits of reads alone: %s\n", Percent(c.ReadHitRate))
+	}
 	if n := r.L2.Atomics; n > 0 {
 		fmt.Fprintf(b, "  L2 atomics: %s lines, %s of them fetched first; %s MB of operands; %.0f cycles of a channel each\n",
 			Thousands(n), Percent(Ratio(float64(r.L2.AtomicMisses), float64(n))), megabytes(r.L2.AtomicBytes), Ratio(float64(r.L2.AtomicCycles), float64(n)))

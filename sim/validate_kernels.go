@@ -40,7 +40,7 @@ func (row *tableRow) job() (run func(*validation, []ValidatePoint) error, long b
 		return row.whole, true
 	case row.streams:
 		return row.whole, false
-	case row.options["producers"] != "" || row.arch == "mi325x" && row.options["dtype"] == "bf16":
+	case row.options["producers"] != "" || row.kernel == "gemm" && row.arch == "mi325x" && row.options["dtype"] == "bf16":
 		// They wait for memory in every K tile. A sample's XCD has its share of HBM, and
 		// for lines that it would share with others needs more: 4P/12C is 16 % slower.
 		return row.whole, true

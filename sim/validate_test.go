@@ -216,3 +216,34 @@ func TestValidateGoesOn(t *testing.T) {
 		t.Errorf("on another machine %d of %d jobs ran: %v", ran, all, err)
 	}
 }
+
+// Rows whose samples are far off their whole runs are run whole, and begin first; those
+// whose samples are near are sampled. The stored points say the same.
+func TestRowsRunWhole(t *testing.T) {
+	stored, err := LoadPoints("tables/validate.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	how := map[string]string{}
+	for _, p := range stored {
+		how[p.Name] = p.How
+	}
+	long := map[string]bool{}
+	for _, rows := range []func() ([]tableRow, error){table1, table2, table3, kernelTargets} {
+		all, err := rows()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range all {
+			_, long[row.label] = row.job()
+		}
+	}
+	for label, want := range map[string]string{
+		"4P/8C 128x256, 3 stages": HowWhole, "4P/12C 192x256, LDS atomics": HowWhole, "MI325X gemm 8192x8192x8192": HowWhole, "MI355X gemm 4096x4096x4096": HowWhole,
+		"0P/8C 192x256, v2": HowSampled, "0P/8C 256x256": HowSampled, "MHA bwd 8-wave": HowSampled,
+	} {
+		if how[label] != want || long[label] != (want == HowWhole) {
+			t.Errorf("%s: stored as %s, begins before the others %v; want it %s", label, how[label], long[label], want)
+		}
+	}
+}
