@@ -16,16 +16,16 @@ func Ratio(a, b float64) float64 {
 	return a / b
 }
 
-// Derive fills in what follows from Cycles, ClockMHz, FLOPs, LaunchOverheadUS,
+// Derive fills in what follows from Cycles, ClockMHz, FLOPs, UsefulBytes, LaunchOverheadUS,
 // HostSyncUS and the counts: times, throughput, rates, bandwidths.
 func (r *Run) Derive() {
 	r.KernelTimeUS = Ratio(float64(r.Cycles), r.ClockMHz)
-	r.TimeUS, r.TFLOPS = r.at(r.LaunchOverheadUS)
+	here := r.at(r.LaunchOverheadUS)
+	r.TimeUS, r.TFLOPS, r.UsefulTBs = here.TimeUS, here.TFLOPS, here.UsefulTBs
 	r.PeakShare = Ratio(r.TFLOPS, r.PeakTFLOPSAtClock)
 	r.LaunchSensitivity = r.LaunchSensitivity[:0]
 	for _, us := range LaunchSweepUS {
-		t, f := r.at(us)
-		r.LaunchSensitivity = append(r.LaunchSensitivity, LaunchPoint{us, t, f})
+		r.LaunchSensitivity = append(r.LaunchSensitivity, r.at(us))
 	}
 
 	counted := r.KernelTimeUS // the time that the counts are of
@@ -55,11 +55,10 @@ func (r *Run) Derive() {
 // time, in us: the launch overhead and the host's wait.
 func (r *Run) OutsideUS() float64 { return r.LaunchOverheadUS + r.HostSyncUS }
 
-// at gives time in us and TFLOPS at one launch overhead in us; the host's wait is
-// in both.
-func (r *Run) at(overheadUS float64) (timeUS, tflops float64) {
-	timeUS = r.KernelTimeUS + overheadUS + r.HostSyncUS
-	return timeUS, Ratio(r.FLOPs, timeUS) / 1e6
+// at gives time and rates at one launch overhead in us; the host's wait is in all.
+func (r *Run) at(overheadUS float64) LaunchPoint {
+	us := r.KernelTimeUS + overheadUS + r.HostSyncUS
+	return LaunchPoint{OverheadUS: overheadUS, TimeUS: us, TFLOPS: Ratio(r.FLOPs, us) / 1e6, UsefulTBs: Ratio(r.UsefulBytes, us) / 1e6}
 }
 
 // CheckSums holds the run to its own arithmetic: every wave-cycle is issued or

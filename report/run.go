@@ -26,6 +26,9 @@ type Run struct {
 	PeakTFLOPSAtClock float64   `json:"peak_tflops_at_clock" unit:"TFLOPS" doc:"matrix peak of the machine at clock_mhz for the kernel's matrix instruction"`
 	PeakShare         float64   `json:"peak_share" unit:"fraction" doc:"tflops over peak_tflops_at_clock"`
 
+	UsefulBytes       float64   `json:"useful_bytes" unit:"bytes" doc:"bytes that a memory-bound kernel must move at least, from its sizes; 0 for the rest"`
+	UsefulTBs         float64   `json:"useful_tbs" unit:"TB/s" doc:"useful_bytes over time_us"`
+
 	LaunchSensitivity []LaunchPoint `json:"launch_sensitivity" doc:"the result at other launch overheads"`
 
 	MatrixUtilization     float64 `json:"matrix_utilization" unit:"fraction" doc:"matrix pipe busy cycles over SIMDs times cycles"`
@@ -155,6 +158,7 @@ type LaunchPoint struct {
 	OverheadUS float64 `json:"overhead_us" unit:"us" doc:"launch overhead"`
 	TimeUS     float64 `json:"time_us" unit:"us" doc:"kernel time and this overhead"`
 	TFLOPS     float64 `json:"tflops" unit:"TFLOPS" doc:"flops over this time"`
+	UsefulTBs  float64 `json:"useful_tbs" unit:"TB/s" doc:"useful_bytes over this time"`
 }
 
 // Occupancy says how many waves a SIMD holds and what stops it from holding more.

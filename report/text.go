@@ -101,14 +101,27 @@ func writeTime(b *strings.Builder, r *Run) error {
 	if r.HostSyncUS > 0 {
 		wait = fmt.Sprintf(" + %.2f us host", r.HostSyncUS)
 	}
-	fmt.Fprintf(b, "  %.2f us = %.2f us + %.2f us launch%s: %.1f TFLOPS, %s of the %.1f at this clock\n", r.TimeUS, r.KernelTimeUS,
-		r.LaunchOverheadUS, wait, r.TFLOPS, Percent(r.PeakShare), r.PeakTFLOPSAtClock)
+	rate := ""
+	switch {
+	case r.FLOPs > 0:
+		rate = fmt.Sprintf(": %.1f TFLOPS, %s of the %.1f at this clock", r.TFLOPS, Percent(r.PeakShare), r.PeakTFLOPSAtClock)
+	case r.UsefulBytes > 0:
+		rate = fmt.Sprintf(": %.2f TB/s of the %s MB that must move", r.UsefulTBs, Thousands(int64(r.UsefulBytes/1e6+0.5)))
+	}
+	fmt.Fprintf(b, "  %.2f us = %.2f us + %.2f us launch%s%s\n", r.TimeUS, r.KernelTimeUS, r.LaunchOverheadUS, wait, rate)
 	if h := r.HostSync; h != nil {
 		fmt.Fprintf(b, "  host: waits for the device after each launch, inside the time: %.2f us (%s)\n", r.HostSyncUS, h.origin())
 	}
 	parts := make([]string, 0, len(r.LaunchSensitivity))
 	for _, p := range r.LaunchSensitivity {
-		parts = append(parts, fmt.Sprintf("%.1f TFLOPS at %g us", p.TFLOPS, p.OverheadUS))
+		value := fmt.Sprintf("%.2f us", p.TimeUS)
+		switch {
+		case r.FLOPs > 0:
+			value = fmt.Sprintf("%.1f TFLOPS", p.TFLOPS)
+		case r.UsefulBytes > 0:
+			value = fmt.Sprintf("%.2f TB/s", p.UsefulTBs)
+		}
+		parts = append(parts, fmt.Sprintf("%s at %g us", value, p.OverheadUS))
 	}
 	fmt.Fprintf(b, "  other launch overheads: %s\n", strings.Join(parts, ", "))
 	if r.LoopCyclesPerStep > 0 {

@@ -48,7 +48,8 @@ type RunOptions struct {
 	Monitor          bool           // Akita's monitor
 	PerInstruction   bool           // report one row an instruction
 	SampleRounds     int            // simulate so many rounds of workgroups and extrapolate; 0: all
-	parts            int            // machines of this size that the launch is shared over; a sampled run of one XCD stands for all
+	oneXCD           bool           // simulate the first round of workgroups of one XCD, which stands for all
+	parts            int            // machines of this size that the launch is shared over; set with oneXCD
 	Record           *RecordOptions // nil: record nothing
 	Trace            string         // trace file to write; empty: none
 	// Adjust, when set, changes how a kernel is simulated; stop ends the run.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/whisker-sim/whisker/configs"
 	"github.com/whisker-sim/whisker/report"
 )
 
@@ -88,45 +89,72 @@ func with(m map[string]string, pairs ...string) map[string]string {
 	return out
 }
 
+// unequal says that the workgroups do unequal work, so that a round of them says
+// little.
+func (row *tableRow) unequal() bool { return row.options["causal"] == "true" }
+
 // run simulates the row.
 func (row *tableRow) run(o ReproduceOptions) (*report.Run, error) {
-	run := RunOptions{Kernel: row.kernel, Arch: row.arch, Machine: o.Machine, Set: o.Set, Options: row.options, Mode: "timing", Threads: o.Threads, Seed: 1,
-		SampleRounds: o.Rounds}
-	if o.Quick && !row.streams {
-		one, n, err := oneXCD(row.arch, o.Machine, o.Set)
-		if err != nil {
-			return nil, err
-		}
-		run.parts = n
-		run.Set = append(slices.Clone(o.Set), one...)
-		run.SampleRounds = 1
+	if o.Quick && row.unequal() {
+		return row.share(o)
 	}
+	run := RunOptions{Kernel: row.kernel, Arch: row.arch, Machine: o.Machine, Set: o.Set, Options: row.options, Mode: "timing", Threads: o.Threads, Seed: 1,
+		SampleRounds: o.Rounds, oneXCD: o.Quick && !row.streams}
 	if o.Progress != nil {
 		run.Progress = func(done, total, cycle int64) { o.Progress(row.label, done, total, cycle) }
 	}
 	return Run(run)
 }
 
-// oneXCD are the settings that cut a machine down to one of its XCDs with that
-// XCD's share of what all of them use: LLC and HBM bandwidth, and power. The LLC keeps
-// its size, for most of what an XCD misses another has asked for. A round of
-// workgroups on it takes about as long as one on the whole machine.
-func oneXCD(arch, machine string, set []string) (settings []string, xcds int, err error) {
-	r, err := LoadMachine(arch, machine, set)
+// share runs an XCD's share of the batch, all of its workgroups, on one XCD, and
+// counts what all XCDs do.
+func (row *tableRow) share(o ReproduceOptions) (*report.Run, error) {
+	machine, err := LoadMachine(row.arch, o.Machine, o.Set)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	m := r.Machine()
+	set, n := oneXCD(machine.Machine(), false)
+	batch, err := strconv.Atoi(row.options["batch"])
+	if err != nil || batch%n != 0 {
+		return nil, usagef("a batch of %s cannot be shared by %d XCDs", row.options["batch"], n)
+	}
+	run := RunOptions{Kernel: row.kernel, Arch: row.arch, Machine: o.Machine, Set: append(slices.Clone(o.Set), set...),
+		Options: with(row.options, "batch", strconv.Itoa(batch/n)), Mode: "timing", Threads: o.Threads, Seed: 1}
+	if o.Progress != nil {
+		run.Progress = func(done, total, cycle int64) { o.Progress(row.label, done, total, cycle) }
+	}
+	r, err := Run(run)
+	if err != nil {
+		return nil, err
+	}
+	r.FLOPs, r.PeakTFLOPSAtClock = r.FLOPs*float64(n), r.PeakTFLOPSAtClock*float64(n)
+	r.Derive()
+	return r, nil
+}
+
+// oneXCD are the settings that cut a machine down to one of its XCDs with that
+// XCD's share of what all of them use, and how many such shares there are. LLC
+// bandwidth and power are shared out. The LLC keeps its size. HBM is whole where XCDs
+// read the same lines, since it then reads a line once for all of them, and shared out
+// where they do not. A round of workgroups on it takes about as long as one on the
+// whole machine.
+func oneXCD(m *configs.Machine, sharedReads bool) (settings []string, xcds int) {
 	n := m.Chip.XCDs
 	if n == 1 {
-		return nil, 1, nil
+		return nil, 1
 	}
-	share := func(v float64) string { return strconv.FormatFloat(v/float64(n), 'g', -1, 64) }
-	whole := func(v int) string { return strconv.Itoa(max(1, v/n)) }
-	return []string{
-		"chip.xcds=1", "chip.iods=1", "llc.gbs=" + share(m.LLC.GBs),
-		"hbm.stacks=" + whole(m.HBM.Stacks), "hbm.gbs=" + share(m.HBM.GBs), "power.board_w=" + share(m.Power.BoardW), "power.static_w=" + share(m.Power.StaticW),
-	}, n, nil
+	share := func(key string, v float64) {
+		settings = append(settings, key+"="+strconv.FormatFloat(v/float64(n), 'g', -1, 64))
+	}
+	settings = []string{"chip.xcds=1", "chip.iods=1"}
+	share("llc.gbs", m.LLC.GBs)
+	if !sharedReads {
+		settings = append(settings, "hbm.stacks="+strconv.Itoa(max(1, m.HBM.Stacks/n)))
+		share("hbm.gbs", m.HBM.GBs)
+	}
+	share("power.board_w", m.Power.BoardW)
+	share("power.static_w", m.Power.StaticW)
+	return settings, n
 }
 
 // reproduceRows runs a table's rows, or those that o.Row names, and sets them
@@ -246,7 +274,8 @@ func fullRuns() (map[string]fullRun, error) {
 
 // quickText says how good the sample is.
 func quickText(rows []ReproduceRow) string {
-	s := "sampled: one XCD with its share of LLC, HBM and power ran one round of workgroups of each row"
+	s := "sampled: one XCD with its share of LLC and power, and of HBM where XCDs read lines of their own, ran one round of workgroups of each row, " +
+		"of a causal one its share of the batch"
 	for _, of := range []string{fullWhole, fullRound} {
 		var parts []string
 		for _, r := range rows {

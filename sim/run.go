@@ -32,6 +32,17 @@ func Run(o RunOptions) (*report.Run, error) {
 	if err != nil {
 		return nil, &UsageError{err}
 	}
+	if o.oneXCD {
+		var one []string
+		one, o.parts = oneXCD(machine.Machine(), job.SharedReads)
+		o.Set, o.SampleRounds = append(slices.Clone(o.Set), one...), 1
+		if machine, err = LoadMachine(o.Arch, o.Machine, o.Set); err != nil {
+			return nil, err
+		}
+		if job, err = build(&o, machine.Machine()); err != nil {
+			return nil, &UsageError{err}
+		}
+	}
 	defer func() { o.tracing.discard() }()
 	r, job, err := runJob(&o, machine, job)
 	if err == nil {
@@ -168,7 +179,7 @@ func combine(job *workloads.Job, parts []*report.Run) *report.Run {
 		}
 	}
 	r := report.Combine(parts)
-	r.Kernel, r.FLOPs = job.Kernel, job.FLOPs
+	r.Kernel, r.FLOPs, r.UsefulBytes = job.Kernel, job.FLOPs, job.Bytes
 	// Each kernel is a launch of its own.
 	r.LaunchOverheadUS *= float64(len(parts))
 	r.HostSyncUS *= float64(len(parts))

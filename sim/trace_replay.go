@@ -64,7 +64,7 @@ func Replay(o ReplayOptions) (*report.Run, error) {
 	}
 	r.Replay = t.summary(r, machine)
 	if !r.Replay.Complete {
-		r.FLOPs = 0 // counted for the whole launch
+		r.FLOPs, r.UsefulBytes = 0, 0 // counted for the whole launch
 	}
 	r.Notes = append(r.Notes, t.notes(machine)...)
 	r.Host = hostFigures(begin, o.Threads)

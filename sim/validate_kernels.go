@@ -41,11 +41,11 @@ func (row *tableRow) job() (run func(*validation, []ValidatePoint) error, long b
 	case row.streams:
 		return row.whole, false
 	case row.options["producers"] != "" || row.kernel == "gemm" && row.arch == "mi325x" && row.options["dtype"] == "bf16":
-		// They wait for memory in every K tile. A sample's XCD has its share of HBM, and
-		// for lines that it would share with others needs more: 4P/12C is 16 % slower.
+		// They wait for memory in every K tile, and what the XCDs do to each other there
+		// a sample does not have: it is up to 3 % slower.
 		return row.whole, true
-	case row.options["causal"] == "true": // its workgroups differ, so that one round says little
-		return row.share, true
+	case row.unequal():
+		return row.sampled, true
 	}
 	return row.sampled, false
 }
@@ -58,6 +58,9 @@ func (row *tableRow) sampled(v *validation, points []ValidatePoint) error {
 	cell := ReproduceRow{Metric: row.metric}
 	cell.fill(r)
 	points[0].put(*cell.Simulated, HowSampled)
+	if row.unequal() {
+		points[0].Note = "sampled: an XCD's share of the batch, all of its workgroups"
+	}
 	return nil
 }
 
@@ -90,26 +93,6 @@ func (v *validation) once(row *tableRow, sampled bool) (*report.Run, error) {
 	return run.(func() (*report.Run, error))()
 }
 
-// share runs an XCD's share of the batch, all of it, on one XCD.
-func (row *tableRow) share(v *validation, points []ValidatePoint) error {
-	set, n, err := oneXCD(row.arch, "", v.Set)
-	if err != nil {
-		return err
-	}
-	batch, err := strconv.Atoi(row.options["batch"])
-	if err != nil || batch%n != 0 {
-		return fmt.Errorf("a batch of %s cannot be shared by %d XCDs", row.options["batch"], n)
-	}
-	r, err := Run(RunOptions{Kernel: row.kernel, Arch: row.arch, Set: append(slices.Clone(v.Set), set...), Options: with(row.options, "batch", strconv.Itoa(batch/n)),
-		Mode: "timing", Threads: 1, Seed: 1})
-	if err != nil {
-		return err
-	}
-	points[0].put(r.TFLOPS*float64(n), HowSampled)
-	points[0].Note = "sampled: an XCD's share of the batch, all of its workgroups"
-	return nil
-}
-
 // table4Jobs are the hit rates of the block orders by replay in lockstep. The LLC's
 // replacement and indexing were chosen on this table.
 func table4Jobs() ([]*validationJob, error) {
@@ -138,12 +121,7 @@ func table4Jobs() ([]*validationJob, error) {
 
 // gemmRun simulates a GEMM as a sampled row of a table does.
 func (v *validation) gemmRun(arch string, perInstruction bool, options map[string]string) (*report.Run, error) {
-	set, n, err := oneXCD(arch, "", v.Set)
-	if err != nil {
-		return nil, err
-	}
-	return Run(RunOptions{Kernel: "gemm", Arch: arch, Set: append(slices.Clone(v.Set), set...), Options: options, Mode: "timing", Threads: 1, Seed: 1,
-		SampleRounds: 1, PerInstruction: perInstruction, parts: n})
+	return Run(RunOptions{Kernel: "gemm", Arch: arch, Set: v.Set, Options: options, Mode: "timing", Threads: 1, Seed: 1, oneXCD: true, PerInstruction: perInstruction})
 }
 
 // cyclesOnly is the GEMM's run for figures in cycles, which need no power budget.

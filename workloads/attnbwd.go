@@ -393,6 +393,13 @@ func (s *bwdSpec) grid() (grid, place [3]int) {
 	return grid, place
 }
 
+// splitsHeads reports whether the workgroups of a KV head, which read the same
+// queries, are dealt to several XCDs.
+func (s *bwdSpec) splitsHeads(xcds int) bool {
+	_, place := s.grid()
+	return place[0] != 0 || s.kvHeads%max(xcds, 1) != 0
+}
+
 // finish wraps the code in a launch over mem.
 func (m *bwdMain) finish(mem *isa.Memory, args []uint64) (*Built, error) {
 	m.EndCluster()

@@ -28,6 +28,11 @@ type Job struct {
 	HostSync    bool
 	HostSyncWhy string
 
+	// SharedReads says that the XCDs read mostly the same lines of memory at about
+	// the same time, as a GEMM's operands, so that HBM serves a line once for all of
+	// them. Without it an XCD reads lines that no other does, as heads of attention.
+	SharedReads bool
+
 	// Limit is the largest error that Verify may return; it follows from the
 	// output type.
 	Limit float64
@@ -264,7 +269,7 @@ func buildGEMM(r Request) (*Job, error) {
 // job is the measurement of one GEMM.
 func (b *Built) job() *Job {
 	s := &b.Spec
-	j := &Job{Kernel: "gemm", DType: s.DType, Kernels: []*Built{b}, FLOPs: b.FLOPs, Limit: verifyLimit[b.OutDType], Values: int64(s.M) * int64(s.N),
+	j := &Job{Kernel: "gemm", DType: s.DType, Kernels: []*Built{b}, FLOPs: b.FLOPs, Limit: verifyLimit[b.OutDType], Values: int64(s.M) * int64(s.N), SharedReads: true,
 		FillInputs: b.FillInputs, Verify: b.Verify, Expect: b.Expect}
 	for _, o := range []struct {
 		name  string

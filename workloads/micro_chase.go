@@ -176,7 +176,7 @@ func buildChase(r Request) (*Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Job{Kernel: "chase", DType: "idle", Kernels: []*Built{b}, Bytes: float64(s.Hops) * microLine, Values: isa.Lanes,
+	return &Job{Kernel: "chase", DType: "idle", Kernels: []*Built{b}, Values: isa.Lanes,
 		Settings:   settings("footprint", sizeName(s.Footprint), "hops", s.Hops, "load", load),
 		Notes:      []string{"a K step of the main loop is one hop: a load, the wait for it, and one addition to its result"},
 		FillInputs: b.FillInputs, Verify: b.Verify, Expect: b.Expect}, nil
