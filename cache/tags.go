@@ -145,11 +145,31 @@ func (s *tagSet) filled(way int, m *mshr) {
 // addressMap splits a line address into bank (channel or slice), set and tag,
 // and joins them again. Banks change every interleave bytes. With bankHash the
 // bank number is XORed with all the higher groups of as many address bits;
-// with setHash the set number is XORed with the higher groups in the same way.
-// Both hashes are one to one, so no two lines share a place and tag.
+// with setHash the set number is XORed with the higher groups of setFold bits in the
+// same way. Both hashes are one to one, so no two lines share a place and tag.
 type addressMap struct {
 	lineShift, unitShift, bankBits, setBits uint
+	setFold                                 uint // see foldWidth
 	bankHash, setHash                       bool
+}
+
+// foldWidth is the width of the groups that a set's hash folds: the set's own, or
+// more where that has a divisor in common with the bank's. Groups of 4 and of 8 bits fold
+// to numbers that depend on each other, so that a stride of a power of two would meet few
+// of a bank's sets.
+func foldWidth(setBits, bankBits uint) uint {
+	n := setBits
+	for n > 0 && bankBits > 0 && gcd(n, bankBits) != 1 {
+		n++
+	}
+	return n
+}
+
+func gcd(a, b uint) uint {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
 }
 
 // geometry describes one level of a banked cache.
@@ -187,6 +207,7 @@ func (g geometry) build() (addressMap, int, error) {
 		bankHash:  g.bankHash,
 		setHash:   g.setHash,
 	}
+	m.setFold = foldWidth(m.setBits, m.bankBits)
 	return m, sets, nil
 }
 
@@ -231,9 +252,15 @@ func (m *addressMap) place(line uint64) (set int, tag uint32) {
 	t := line >> m.setBits
 	s := line & (1<<m.setBits - 1)
 	if m.setHash {
-		s ^= fold(t, m.setBits)
+		s ^= m.foldTag(t)
 	}
 	return int(s), uint32(t)
+}
+
+// foldTag is what a set's hash XORs the set number with: the bits of a line's number
+// from setFold up, in groups of so many.
+func (m *addressMap) foldTag(tag uint64) uint64 {
+	return fold(tag>>(m.setFold-m.setBits), m.setFold) & (1<<m.setBits - 1)
 }
 
 // join is the inverse of split.
@@ -241,7 +268,7 @@ func (m *addressMap) join(bank, set int, tag uint32) uint64 {
 	t := uint64(tag)
 	s := uint64(set)
 	if m.setHash {
-		s ^= fold(t, m.setBits)
+		s ^= m.foldTag(t)
 	}
 	line := t<<m.setBits | s
 	upper := line >> m.unitShift

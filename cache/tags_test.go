@@ -119,6 +119,37 @@ func TestHashSpreadsStrides(t *testing.T) {
 	}
 }
 
+// TestHashesAreIndependent: with both hashes as many lines as there are sets, at strides of powers of
+// two, meet at least a quarter of them, at every size of the cache.
+func TestHashesAreIndependent(t *testing.T) {
+	for bytes := 64 << 10; bytes <= 32<<20; bytes *= 2 {
+		m, sets, err := geometry{what: "L2", bytes: bytes, lineBytes: 128, ways: 16, banks: 16, interleave: 256, bankHash: true, setHash: true}.build()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, stride := range []uint64{4096, 8192, 16384, 32768} {
+			places := map[[2]int]bool{}
+			n := 16 * sets
+			for i := range uint64(n) {
+				bank, set, _ := m.split(i * stride)
+				places[[2]int{bank, set}] = true
+			}
+			if got := len(places); got < n/4 {
+				t.Errorf("%d KiB: %d lines %d bytes apart meet %d of %d places", bytes>>10, n, stride, got, n)
+			}
+		}
+	}
+}
+
+// The default geometry folds in the width of its sets, as it always did.
+func TestFoldWidth(t *testing.T) {
+	for _, c := range []struct{ sets, banks, want uint }{{7, 4, 7}, {4, 4, 5}, {8, 4, 9}, {6, 4, 7}, {0, 4, 0}, {3, 0, 3}, {10, 7, 10}} {
+		if got := foldWidth(c.sets, c.banks); got != c.want {
+			t.Errorf("%d bits of sets, %d of banks: %d, want %d", c.sets, c.banks, got, c.want)
+		}
+	}
+}
+
 func TestGeometryErrors(t *testing.T) {
 	good := geometry{what: "L2", bytes: 1 << 16, lineBytes: 128, ways: 4, banks: 8, interleave: 256}
 	if _, _, err := good.build(); err != nil {

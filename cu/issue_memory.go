@@ -114,6 +114,13 @@ func (c *CU) issueVMEM(w *wave, u *uop, s *simd, now int64) bool {
 		c.stall(w, now, StallDependency, max(w.vmAt(n-1), now+1))
 		return false
 	}
+	if u.flat {
+		// Nothing behind vmemAccess may refuse the instruction: that executes it.
+		if n := w.lgkmCount(now); n >= c.spec.LGKMMax {
+			c.stall(w, now, StallDependency, max(w.lgkmAt(n-1), now+1))
+			return false
+		}
+	}
 	if !c.turn.mayTake(int(w.simd), c.tcp.Free()) {
 		c.stall(w, now, StallVMEMQueue, cache.Never)
 		return false
@@ -125,12 +132,6 @@ func (c *CU) issueVMEM(w *wave, u *uop, s *simd, now int64) bool {
 	}
 	if u.moves {
 		w.epoch++
-	}
-	if u.flat {
-		if n := w.lgkmCount(now); n >= c.spec.LGKMMax {
-			c.stall(w, now, StallDependency, max(w.lgkmAt(n-1), now+1))
-			return false
-		}
 	}
 	pos := w.pushVM()
 	w.flatPos[pos] = notFlat

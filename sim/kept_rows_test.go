@@ -106,6 +106,11 @@ func TestFullRuns(t *testing.T) {
 			delete(known, r.table+"/"+r.label)
 		}
 	}
+	for _, r := range table4Rows {
+		for _, cell := range r.rows(&table4Result{}) {
+			delete(known, cell.fullKey())
+		}
+	}
 	for name := range known {
 		t.Errorf("%s: no such row", name)
 	}
@@ -117,6 +122,30 @@ func TestQuickText(t *testing.T) {
 	for _, want := range []string{"against the whole run: a +2.1 %", "against the first round of the whole chip: b -3.0 %"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q lacks %q", text, want)
+		}
+	}
+}
+
+// A what-if is not held against the full run of the table's own machine.
+func TestSampleErrorsOfOwnMachine(t *testing.T) {
+	for _, c := range []struct {
+		o    ReproduceOptions
+		r    ReproduceRow
+		want bool
+	}{
+		{ReproduceOptions{Table: "table2", Quick: true}, ReproduceRow{Table: "2", Row: "0P/8C 256x256", Sampled: true, Simulated: value(1600)}, true},
+		{ReproduceOptions{Table: "table2"}, ReproduceRow{Table: "2", Row: "0P/8C 256x256", Sampled: true, Simulated: value(1600)}, false},
+		{ReproduceOptions{Table: "table2", Quick: true, Set: []string{"l2.ways=8"}}, ReproduceRow{Table: "2", Row: "0P/8C 256x256", Sampled: true, Simulated: value(1600)}, false},
+		{ReproduceOptions{Table: "table2", Quick: true, Machine: "mi350x"}, ReproduceRow{Table: "2", Row: "0P/8C 256x256", Sampled: true, Simulated: value(1600)}, false},
+		{ReproduceOptions{Table: "table4", Quick: true, Machine: "mi355x", Variant: "v1"}, ReproduceRow{Table: "4", Row: "9216 row-major", Metric: "LLC hit", Sampled: true, Simulated: value(95)}, true},
+		{ReproduceOptions{Table: "table4", Quick: true, Machine: "mi355x", Variant: "v2"}, ReproduceRow{Table: "4", Row: "9216 row-major", Metric: "LLC hit", Sampled: true, Simulated: value(95)}, false},
+	} {
+		rows := []ReproduceRow{c.r}
+		if err := c.o.sampleErrors(rows); err != nil {
+			t.Fatal(err)
+		}
+		if got := rows[0].SampleError != nil; got != c.want {
+			t.Errorf("%+v, %s %s: a sample error %v, want %v", c.o, c.r.Row, c.r.Metric, got, c.want)
 		}
 	}
 }

@@ -165,10 +165,6 @@ func reproduceRows(o ReproduceOptions, all []tableRow) (*Reproduction, error) {
 	if err != nil {
 		return nil, err
 	}
-	known, err := fullRuns()
-	if err != nil {
-		return nil, err
-	}
 	p := &Reproduction{}
 	c := rowCache{out: o.Out, table: o.Table}
 	cells := make([]*ReproduceRow, len(rows))
@@ -190,10 +186,10 @@ func reproduceRows(o ReproduceOptions, all []tableRow) (*Reproduction, error) {
 		if row.paper != 0 {
 			cell.Paper = value(row.paper)
 		}
-		if full, ok := known[row.table+"/"+row.label]; ok && o.Quick && cell.Sampled {
-			cell.SampleError, cell.SampleOf = value(*cell.Simulated/full.value-1), full.of
-		}
 		p.Rows = append(p.Rows, *cell)
+	}
+	if err := o.sampleErrors(p.Rows); err != nil {
+		return nil, err
 	}
 	p.Text = c.text()
 	if o.Quick {
@@ -250,6 +246,35 @@ const (
 	fullRound = "first round of the whole chip"
 )
 
+// fullKey is a row's name among the fullRuns. Table 4's rows have several figures.
+func (r *ReproduceRow) fullKey() string {
+	if r.Table == "4" {
+		return r.Table + "/" + r.Row + " " + r.Metric
+	}
+	return r.Table + "/" + r.Row
+}
+
+// sampleErrors holds sampled rows against full runs, which are of the tables' own
+// machines and forms.
+func (o ReproduceOptions) sampleErrors(rows []ReproduceRow) error {
+	known, err := fullRuns()
+	if err != nil || !o.Quick || !o.own() {
+		return err
+	}
+	for i := range rows {
+		r := &rows[i]
+		if full, ok := known[r.fullKey()]; ok && r.Sampled && r.Simulated != nil {
+			r.SampleError, r.SampleOf = value(*r.Simulated/full.value-1), full.of
+		}
+	}
+	return nil
+}
+
+// own reports whether nothing but the published tables' machines and forms is asked for.
+func (o ReproduceOptions) own() bool {
+	return len(o.Set) == 0 && (o.Table == "table4" && o.Machine == table4Machine && o.Variant == table4Form || o.Table != "table4" && o.Machine == "")
+}
+
 // fullRuns are the values that full runs gave, by table and row.
 func fullRuns() (map[string]fullRun, error) {
 	f, err := tableFiles.Open("tables/quick.csv")
@@ -274,18 +299,27 @@ func fullRuns() (map[string]fullRun, error) {
 
 // quickText says how good the sample is.
 func quickText(rows []ReproduceRow) string {
-	s := "sampled: one XCD with its share of LLC and power, and of HBM where XCDs read lines of their own, ran one round of workgroups of each row, " +
-		"of a causal one its share of the batch"
+	return "sampled: one XCD with its share of LLC and power, and of HBM where XCDs read lines of their own, ran one round of workgroups of each row, " +
+		"of a causal one its share of the batch" + againstFull(rows)
+}
+
+// againstFull lists the errors of the sample.
+func againstFull(rows []ReproduceRow) string {
+	var s strings.Builder
 	for _, of := range []string{fullWhole, fullRound} {
 		var parts []string
 		for _, r := range rows {
 			if r.SampleError != nil && r.SampleOf == of {
-				parts = append(parts, fmt.Sprintf("%s %+.1f %%", r.Row, 100**r.SampleError))
+				name := r.Row
+				if r.Table == "4" {
+					name += " " + r.Metric
+				}
+				parts = append(parts, fmt.Sprintf("%s %+.1f %%", name, 100**r.SampleError))
 			}
 		}
 		if len(parts) > 0 {
-			s += "; against the " + of + ": " + strings.Join(parts, ", ")
+			s.WriteString("; against the " + of + ": " + strings.Join(parts, ", "))
 		}
 	}
-	return s
+	return s.String()
 }

@@ -20,6 +20,9 @@ func TestInputsStay(t *testing.T) {
 		"vadd.co":        "../../workloads/suite/objects/vadd.gfx950.hsaco",
 		"vadd.yaml":      "",
 		"code/code.json": "",
+		"points.csv":     "../../sim/tables/validate_short.csv",
+		"a.json":         "../../report/testdata/sample.json",
+		"study.yaml":     "../../studies/lds-l2.yaml",
 	} {
 		b := []byte("code_object: vadd.co\ngrid: [1]\nworkgroup: [256]\n")
 		if from != "" {
@@ -48,6 +51,14 @@ func TestInputsStay(t *testing.T) {
 		gemm + at("mine.yaml") + " --trace " + at("mine.yaml"):                                       "mine.yaml",
 		"run --launch " + at("vadd.yaml") + " --html " + at("vadd.yaml"):                             "vadd.yaml",
 		"run --launch " + at("vadd.yaml") + " --trace " + at("vadd.co"):                              "vadd.co",
+		"report " + at("a.json") + " --plot stalls -o " + at("a.json"):                               "a.json",
+		"calibrate mi355x --from " + at("a.json") + " --out " + at("a.json"):                         "a.json",
+		"swizzle show --machine " + at("mine.yaml") + " --grid 8x8 --png " + at("mine.yaml"):         "mine.yaml",
+		"compare " + at("a.json") + " " + at("a.json") + "#1 --cpu-profile " + at("a.json"):          "a.json",
+		"isa disasm " + at("vadd.co") + " --cpu-profile " + at("vadd.co"):                            "vadd.co",
+		"validate --from " + at("points.csv") + " --out " + at("points.csv"):                         "points.csv",
+		"sweep " + at("study.yaml") + " --out " + at("study.yaml"):                                   "study.yaml",
+		"tune gemm --machine " + at("mine.yaml") + " --size 2048 --keep " + at("mine.yaml"):          "mine.yaml",
 	} {
 		before, err := os.ReadFile(at(input))
 		if err != nil {

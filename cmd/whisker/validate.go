@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/whisker-sim/whisker/report"
+	"github.com/whisker-sim/whisker/report/output"
 	"github.com/whisker-sim/whisker/sim"
 	"golang.org/x/term"
 )
@@ -97,6 +98,9 @@ func (c *validateCmd) check() error {
 	if c.Out != "" {
 		if st, err := os.Stat(filepath.Dir(c.Out)); err != nil || !st.IsDir() {
 			return usage("--out %s: there is no folder %s", c.Out, filepath.Dir(c.Out))
+		}
+		if err := output.Check(c.Out); err != nil {
+			return usage("--out: %w", err)
 		}
 	}
 	return nil
