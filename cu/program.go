@@ -202,6 +202,9 @@ func NewProgram(s *Spec, l *isa.Launch, o ProgramOptions) (*Program, error) {
 	p.markLoops()
 	p.markRuns()
 	p.markSlots()
+	if n := max(p.ldsOps, p.memOps, p.replaySlots); n > maxMemoryOps {
+		return nil, fmt.Errorf("kernel %s has %d memory instructions; at most %d are possible", k.Name, n, maxMemoryOps)
+	}
 	if err := k.Load(l.Memory); err != nil {
 		return nil, err
 	}
@@ -351,6 +354,9 @@ func (p *Program) markLoops() {
 		}
 	}
 }
+
+// maxMemoryOps is how many memory instructions of one kernel have numbers.
+const maxMemoryOps = 1<<15 - 1
 
 // markSlots numbers the memory instructions for replay.
 func (p *Program) markSlots() {

@@ -62,6 +62,10 @@ func Combine(runs []*Run) *Run {
 				}
 			}
 		}
+		for _, row := range r.Instructions {
+			row.Kernel = r.Kernel
+			out.Instructions = append(out.Instructions, row)
+		}
 		out.Parts = append(out.Parts, Part{Name: r.Kernel, KernelHash: r.KernelHash, Workgroups: r.Launch.Workgroups, WavesPerWorkgroup: r.Launch.WavesPerWorkgroup,
 			Cycles: r.Cycles, MatrixUtilization: r.MatrixUtilization, WaveInstructions: r.WaveInstructions})
 	}

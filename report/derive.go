@@ -20,7 +20,7 @@ func Ratio(a, b float64) float64 {
 // HostSyncUS and the counts: times, throughput, rates, bandwidths.
 func (r *Run) Derive() {
 	r.KernelTimeUS = Ratio(float64(r.Cycles), r.ClockMHz)
-	here := r.at(r.LaunchOverheadUS)
+	here := r.at(r.LaunchOverheadUS / float64(r.launches()))
 	r.TimeUS, r.TFLOPS, r.UsefulTBs = here.TimeUS, here.TFLOPS, here.UsefulTBs
 	r.PeakShare = Ratio(r.TFLOPS, r.PeakTFLOPSAtClock)
 	r.LaunchSensitivity = r.LaunchSensitivity[:0]
@@ -55,9 +55,16 @@ func (r *Run) Derive() {
 // time, in us: the launch overhead and the host's wait.
 func (r *Run) OutsideUS() float64 { return r.LaunchOverheadUS + r.HostSyncUS }
 
-// at gives time and rates at one launch overhead in us; the host's wait is in all.
+// launches is how many kernels the measurement launches.
+func (r *Run) launches() int { return max(1, len(r.Parts)) }
+
+// at gives time and rates at one overhead of a launch in us; the host's wait is in all.
+// Without cycles, in functional mode, there is neither.
 func (r *Run) at(overheadUS float64) LaunchPoint {
-	us := r.KernelTimeUS + overheadUS + r.HostSyncUS
+	if r.Cycles == 0 {
+		return LaunchPoint{OverheadUS: overheadUS}
+	}
+	us := r.KernelTimeUS + overheadUS*float64(r.launches()) + r.HostSyncUS
 	return LaunchPoint{OverheadUS: overheadUS, TimeUS: us, TFLOPS: Ratio(r.FLOPs, us) / 1e6, UsefulTBs: Ratio(r.UsefulBytes, us) / 1e6}
 }
 

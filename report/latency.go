@@ -54,13 +54,18 @@ func NewLatency(unit string, buckets []Bucket, mean float64) Latency {
 }
 
 // percentile finds the p-th percentile sample and places it in its bucket as
-// if the bucket's samples were spread evenly.
+// if the bucket's samples were spread evenly, in a single bucket about their mean.
 func (l *Latency) percentile(p int64) int64 {
 	rank := (l.Count*p + 99) / 100
 	var seen int64
 	for _, b := range l.Buckets {
 		if seen+b.Count >= rank {
-			return b.From + int64(float64(b.Below-1-b.From)*float64(rank-seen)/float64(b.Count))
+			from, to := float64(b.From), float64(b.Below-1)
+			if len(l.Buckets) == 1 {
+				half := max(0, min(l.Mean-from, to-l.Mean))
+				from, to = l.Mean-half, l.Mean+half
+			}
+			return int64(from + (to-from)*(float64(rank-seen)-0.5)/float64(b.Count) + 0.5)
 		}
 		seen += b.Count
 	}

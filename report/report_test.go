@@ -142,7 +142,7 @@ func TestPromisedKeys(t *testing.T) {
 func TestKeysMatchJSON(t *testing.T) {
 	r := sample()
 	r.Verify, r.Replay = &Verify{}, &Replay{}
-	r.Instructions = []Instruction{{}}
+	r.Instructions = []Instruction{{Kernel: "main"}}
 	r.Parts = []Part{{}}
 	r.Power, r.Sample, r.HostSync = &Power{}, &Sample{}, &HostSync{}
 	var b bytes.Buffer
@@ -376,5 +376,51 @@ func TestValuesOfRepeatedNames(t *testing.T) {
 	}
 	if want := map[string]float64{"load": 1, "load#3": 2, "load#2": 3, "load#4": 4}; !maps.Equal(visits, want) {
 		t.Errorf("visits %v, want %v", visits, want)
+	}
+}
+
+// A memory-bound run has a bandwidth in the place of TFLOPS, in units that have digits; one of several
+// kernels has the overhead of as many launches in every figure; one without cycles has no rates.
+func TestTimeLines(t *testing.T) {
+	page := func(r *Run) string {
+		r.Derive()
+		var b strings.Builder
+		if err := writeTime(&b, r); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	for _, c := range []struct {
+		name string
+		r    Run
+		want []string
+	}{
+		{"memory-bound", Run{Cycles: 97e3, ClockMHz: 1000, LaunchOverheadUS: 3, UsefulBytes: 400e6},
+			[]string{"100.00 us = 97.00 us + 3.00 us launch: 4.00 TB/s of the 400 MB that must move", "4.08 TB/s at 1 us, 4.00 TB/s at 3 us"}},
+		{"small", Run{Cycles: 7e3, ClockMHz: 1000, LaunchOverheadUS: 3, UsefulBytes: 200e3}, []string{": 20 GB/s of the 200 kB that must move", "25 GB/s at 1 us"}},
+		{"several kernels", Run{Cycles: 91e3, ClockMHz: 1000, LaunchOverheadUS: 9, FLOPs: 1e11, Parts: make([]Part, 3)},
+			[]string{"+ 9.00 us for 3 launches: 1000.0 TFLOPS", "1063.8 TFLOPS at 1 us a launch, 1000.0 TFLOPS at 3 us a launch"}},
+		{"neither", Run{Cycles: 7e3, ClockMHz: 1000, LaunchOverheadUS: 3}, []string{"10.00 us = 7.00 us + 3.00 us launch\n", "8.00 us at 1 us"}},
+	} {
+		got := page(&c.r)
+		for _, want := range c.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: %q is not in\n%s", c.name, want, got)
+			}
+		}
+	}
+	none := Run{LaunchOverheadUS: 3, FLOPs: 1e9, UsefulBytes: 1e9}
+	if got := page(&none); got != "" || none.TimeUS != 0 || none.TFLOPS != 0 || none.UsefulTBs != 0 || none.LaunchSensitivity[0].TFLOPS != 0 {
+		t.Errorf("without cycles: %q and %+v", got, none)
+	}
+}
+
+// One sample is its own percentiles, and samples of one bucket lie about their mean.
+func TestPercentilesOfOneBucket(t *testing.T) {
+	if l := NewLatency("ns", []Bucket{{64, 128, 1}}, 82); l.P50 != 82 || l.P99 != 82 {
+		t.Errorf("one sample of 82: %+v", l)
+	}
+	if l := NewLatency("ns", []Bucket{{64, 128, 1000}}, 100); l.P50 < 99 || l.P50 > 101 || l.P99 > 127 || l.P99 < 120 {
+		t.Errorf("a bucket about 100: %+v", l)
 	}
 }

@@ -18,7 +18,7 @@ type Run struct {
 	HostSync          *HostSync `json:"host_sync,omitempty" doc:"where the constant behind host_sync_us comes from; absent when the host does not wait"`
 	Power             *Power    `json:"power,omitempty" doc:"the power budget that gave the clock; absent when the clock is one of a data type or set by hand"`
 	KernelTimeUS      float64   `json:"kernel_time_us" unit:"us" doc:"cycles over the clock, without launch overhead"`
-	LaunchOverheadUS  float64   `json:"launch_overhead_us" unit:"us" doc:"constant of the machine file or of --launch-overhead-us, added once"`
+	LaunchOverheadUS  float64   `json:"launch_overhead_us" unit:"us" doc:"constant of the machine file or of --launch-overhead-us, once for each kernel of the measurement"`
 	HostSyncUS        float64   `json:"host_sync_us" unit:"us" doc:"dispatch.host_sync_us of the machine where the host waits for the device after each launch inside the time, as the kernel's original does or --host-sync says; else 0"`
 	TimeUS            float64   `json:"time_us" unit:"us" doc:"what a benchmark that times each launch sees: kernel time, launch overhead and the host's wait"`
 	FLOPs             float64   `json:"flops" unit:"flop" doc:"the benchmark's own count, for GEMM 2MNK"`
@@ -26,10 +26,10 @@ type Run struct {
 	PeakTFLOPSAtClock float64   `json:"peak_tflops_at_clock" unit:"TFLOPS" doc:"matrix peak of the machine at clock_mhz for the kernel's matrix instruction"`
 	PeakShare         float64   `json:"peak_share" unit:"fraction" doc:"tflops over peak_tflops_at_clock"`
 
-	UsefulBytes       float64   `json:"useful_bytes" unit:"bytes" doc:"bytes that a memory-bound kernel must move at least, from its sizes; 0 for the rest"`
-	UsefulTBs         float64   `json:"useful_tbs" unit:"TB/s" doc:"useful_bytes over time_us"`
+	UsefulBytes float64 `json:"useful_bytes" unit:"bytes" doc:"bytes that a memory-bound kernel must move at least, from its sizes; 0 for the rest"`
+	UsefulTBs   float64 `json:"useful_tbs" unit:"TB/s" doc:"useful_bytes over time_us"`
 
-	LaunchSensitivity []LaunchPoint `json:"launch_sensitivity" doc:"the result at other launch overheads"`
+	LaunchSensitivity []LaunchPoint `json:"launch_sensitivity" doc:"the result at other overheads of a launch"`
 
 	MatrixUtilization     float64 `json:"matrix_utilization" unit:"fraction" doc:"matrix pipe busy cycles over SIMDs times cycles"`
 	LoopMatrixUtilization float64 `json:"loop_matrix_utilization" unit:"fraction" doc:"the same over the kernel's main loop alone: from the first to the last loop instruction of each workgroup; 0 when the kernel has no marked loop"`
@@ -155,8 +155,8 @@ type Energy struct {
 
 // LaunchPoint is the result at one launch overhead.
 type LaunchPoint struct {
-	OverheadUS float64 `json:"overhead_us" unit:"us" doc:"launch overhead"`
-	TimeUS     float64 `json:"time_us" unit:"us" doc:"kernel time and this overhead"`
+	OverheadUS float64 `json:"overhead_us" unit:"us" doc:"overhead of a launch; a measurement of several kernels has as many"`
+	TimeUS     float64 `json:"time_us" unit:"us" doc:"what a benchmark would see at this overhead"`
 	TFLOPS     float64 `json:"tflops" unit:"TFLOPS" doc:"flops over this time"`
 	UsefulTBs  float64 `json:"useful_tbs" unit:"TB/s" doc:"useful_bytes over this time"`
 }
@@ -285,6 +285,7 @@ type Cluster struct {
 
 // Instruction is one row of the per-instruction table, summed over waves.
 type Instruction struct {
+	Kernel        string `json:"kernel,omitempty" doc:"its kernel, where a measurement has several"`
 	PC            uint32 `json:"pc" unit:"bytes" doc:"offset from the kernel's entry"`
 	Text          string `json:"text" doc:"the instruction in LLVM's syntax"`
 	Hits          int64  `json:"hits" doc:"times it issued"`

@@ -106,9 +106,13 @@ func writeTime(b *strings.Builder, r *Run) error {
 	case r.FLOPs > 0:
 		rate = fmt.Sprintf(": %.1f TFLOPS, %s of the %.1f at this clock", r.TFLOPS, Percent(r.PeakShare), r.PeakTFLOPSAtClock)
 	case r.UsefulBytes > 0:
-		rate = fmt.Sprintf(": %.2f TB/s of the %s MB that must move", r.UsefulTBs, Thousands(int64(r.UsefulBytes/1e6+0.5)))
+		rate = fmt.Sprintf(": %s of the %s that must move", rateOf(r.UsefulTBs), sizeOf(r.UsefulBytes))
 	}
-	fmt.Fprintf(b, "  %.2f us = %.2f us + %.2f us launch%s%s\n", r.TimeUS, r.KernelTimeUS, r.LaunchOverheadUS, wait, rate)
+	launch, each := "launch", ""
+	if n := r.launches(); n > 1 {
+		launch, each = fmt.Sprintf("for %d launches", n), " a launch"
+	}
+	fmt.Fprintf(b, "  %.2f us = %.2f us + %.2f us %s%s%s\n", r.TimeUS, r.KernelTimeUS, r.LaunchOverheadUS, launch, wait, rate)
 	if h := r.HostSync; h != nil {
 		fmt.Fprintf(b, "  host: waits for the device after each launch, inside the time: %.2f us (%s)\n", r.HostSyncUS, h.origin())
 	}
@@ -119,15 +123,31 @@ func writeTime(b *strings.Builder, r *Run) error {
 		case r.FLOPs > 0:
 			value = fmt.Sprintf("%.1f TFLOPS", p.TFLOPS)
 		case r.UsefulBytes > 0:
-			value = fmt.Sprintf("%.2f TB/s", p.UsefulTBs)
+			value = rateOf(p.UsefulTBs)
 		}
-		parts = append(parts, fmt.Sprintf("%s at %g us", value, p.OverheadUS))
+		parts = append(parts, fmt.Sprintf("%s at %g us%s", value, p.OverheadUS, each))
 	}
 	fmt.Fprintf(b, "  other launch overheads: %s\n", strings.Join(parts, ", "))
 	if r.LoopCyclesPerStep > 0 {
 		fmt.Fprintf(b, "  main loop: %.1f cycles a K step\n", r.LoopCyclesPerStep)
 	}
 	return nil
+}
+
+// rateOf is a bandwidth in the unit that has digits to show.
+func rateOf(tbs float64) string {
+	if tbs >= 0.1 {
+		return fmt.Sprintf("%.2f TB/s", tbs)
+	}
+	return fmt.Sprintf("%.3g GB/s", tbs*1e3)
+}
+
+// sizeOf is a number of bytes likewise.
+func sizeOf(bytes float64) string {
+	if bytes >= 10e6 {
+		return Thousands(int64(bytes/1e6+0.5)) + " MB"
+	}
+	return Thousands(int64(bytes/1e3+0.5)) + " kB"
 }
 
 // writeWaveCycles sets issue classes and stall reasons side by side, in their
@@ -238,9 +258,19 @@ func writeInstructions(b *strings.Builder, r *Run) error {
 		return nil
 	}
 	b.WriteString("\nINSTRUCTIONS  wave-cycles, summed over waves\n")
-	t := Table{Header: []string{"pc", "instruction", "hits", "issued", "stalled", "mostly", "conflicts"}, Left: []int{1, 5}}
+	header := []string{"pc", "instruction", "hits", "issued", "stalled", "mostly", "conflicts"}
+	t := Table{Header: header, Left: []int{1, 5}}
 	for i := range r.Instructions {
 		n := &r.Instructions[i]
+		if n.Kernel != "" && (i == 0 || n.Kernel != r.Instructions[i-1].Kernel) { // a table each
+			if i > 0 {
+				if _, err := t.WriteTo(b); err != nil {
+					return err
+				}
+			}
+			fmt.Fprintf(b, "  %s\n", n.Kernel)
+			t = Table{Header: header, Left: []int{1, 5}}
+		}
 		var most Count
 		for _, s := range n.Stalls {
 			if s.Value > most.Value {

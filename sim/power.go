@@ -70,7 +70,7 @@ func energyOf(k *isa.Kernel, res *xcd.GPUResult, m *configs.Machine, mhz float64
 	}
 	e.lds = float64(st.LDSReadBytes+st.LDSWriteBytes+st.LDSFill) * p.LDSPJPerByte
 	mem := &res.Memory
-	e.l2 = float64(mem.L2.ReadBytes+mem.L2.WriteBytes) * p.L2PJPerByte
+	e.l2 = float64(mem.L2.ReadBytes+mem.L2.WriteBytes+mem.L2.AtomicBytes) * p.L2PJPerByte
 	e.fabric = float64(mem.Fabric.ReadBytes+mem.Fabric.WriteBytes) * p.FabricPJPerByte
 	e.hbm = float64(mem.HBM.ReadBytes+mem.HBM.WriteBytes) * p.HBMPJPerByte
 	return e

@@ -96,7 +96,9 @@ func (row *tableRow) unequal() bool { return row.options["causal"] == "true" }
 // run simulates the row.
 func (row *tableRow) run(o ReproduceOptions) (*report.Run, error) {
 	if o.Quick && row.unequal() {
-		return row.share(o)
+		if r, err := row.share(o); r != nil || err != nil {
+			return r, err
+		}
 	}
 	run := RunOptions{Kernel: row.kernel, Arch: row.arch, Machine: o.Machine, Set: o.Set, Options: row.options, Mode: "timing", Threads: o.Threads, Seed: 1,
 		SampleRounds: o.Rounds, oneXCD: o.Quick && !row.streams}
@@ -107,7 +109,7 @@ func (row *tableRow) run(o ReproduceOptions) (*report.Run, error) {
 }
 
 // share runs an XCD's share of the batch, all of its workgroups, on one XCD, and
-// counts what all XCDs do.
+// counts what all XCDs do. It returns no run where the XCDs' shares are not equal.
 func (row *tableRow) share(o ReproduceOptions) (*report.Run, error) {
 	machine, err := LoadMachine(row.arch, o.Machine, o.Set)
 	if err != nil {
@@ -115,8 +117,11 @@ func (row *tableRow) share(o ReproduceOptions) (*report.Run, error) {
 	}
 	set, n := oneXCD(machine.Machine(), false)
 	batch, err := strconv.Atoi(row.options["batch"])
-	if err != nil || batch%n != 0 {
-		return nil, usagef("a batch of %s cannot be shared by %d XCDs", row.options["batch"], n)
+	if err != nil {
+		return nil, fmt.Errorf("the row's batch: %w", err)
+	}
+	if batch%n != 0 {
+		return nil, nil
 	}
 	run := RunOptions{Kernel: row.kernel, Arch: row.arch, Machine: o.Machine, Set: append(slices.Clone(o.Set), set...),
 		Options: with(row.options, "batch", strconv.Itoa(batch/n)), Mode: "timing", Threads: o.Threads, Seed: 1}
@@ -127,7 +132,8 @@ func (row *tableRow) share(o ReproduceOptions) (*report.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.FLOPs, r.PeakTFLOPSAtClock = r.FLOPs*float64(n), r.PeakTFLOPSAtClock*float64(n)
+	r.FLOPs, r.UsefulBytes = r.FLOPs*float64(n), r.UsefulBytes*float64(n)
+	r.PeakTFLOPSAtClock *= float64(n)
 	r.Derive()
 	return r, nil
 }

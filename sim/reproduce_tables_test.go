@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/whisker-sim/whisker/isa"
 	"github.com/whisker-sim/whisker/report"
+	"github.com/whisker-sim/whisker/workloads"
 )
 
 // TestTableRows: every published row of Tables 1 to 3 has a run or is a
@@ -116,5 +118,84 @@ func TestPowerLaw(t *testing.T) {
 	}
 	if matrixLeaf("fp8") != "power.matrix_pj_per_flop_8bit" || matrixPJ(p, "fp8") != p.MatrixPJPerFLOP8Bit {
 		t.Error("fp8's energy")
+	}
+}
+
+// A sample's XCD has an eighth of LLC bandwidth and power, and of HBM where XCDs read lines of their own.
+func TestOneXCD(t *testing.T) {
+	r, err := LoadMachine("mi355x", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := r.Machine()
+	for _, shared := range []bool{false, true} {
+		set, n := oneXCD(whole, shared)
+		one, err := LoadMachine("mi355x", "", set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := one.Machine()
+		stacks, gbs := whole.HBM.Stacks/8, whole.HBM.GBs/8
+		if shared {
+			stacks, gbs = whole.HBM.Stacks, whole.HBM.GBs
+		}
+		if n != 8 || m.Chip.XCDs != 1 || m.LLC.GBs != whole.LLC.GBs/8 || m.LLC.Bytes != whole.LLC.Bytes || m.Power.BoardW != whole.Power.BoardW/8 ||
+			m.Power.StaticW != whole.Power.StaticW/8 || m.HBM.Stacks != stacks || m.HBM.GBs != gbs {
+			t.Errorf("shared reads %v: %d parts, %+v, %+v", shared, n, m.LLC, m.HBM)
+		}
+	}
+	one := *whole
+	one.Chip.XCDs = 1
+	if set, n := oneXCD(&one, false); n != 1 || set != nil {
+		t.Errorf("a machine of one XCD: %d parts, %v", n, set)
+	}
+}
+
+// Which kernels' XCDs read the same lines.
+func TestSharedReads(t *testing.T) {
+	for _, c := range []struct {
+		kernel  string
+		xcds    int
+		options map[string]string
+		want    bool
+	}{
+		{"gemm", 8, kv("m", "256", "n", "256", "k", "256"), true},
+		{"attention", 8, kv("heads", "16", "seq", "256", "batch", "1"), false},
+		{"attention", 8, kv("heads", "64", "kv-heads", "8", "seq", "256", "batch", "1"), false},
+		{"attention", 8, kv("heads", "8", "kv-heads", "4", "seq", "256", "batch", "1"), true},
+		{"attention-backward", 8, kv("heads", "8", "seq", "256", "batch", "1"), false},
+		{"attention-backward", 8, kv("heads", "4", "seq", "256", "batch", "1"), true},
+		{"attention-backward", 8, kv("heads", "8", "seq", "256", "batch", "1", "schedule", "pingpong8"), true},
+		{"attention-backward", 8, kv("heads", "8", "seq", "256", "batch", "1", "registers", "compiler"), true},
+		{"layernorm", 8, kv("seq", "256", "batch", "1"), false},
+	} {
+		job, err := workloads.Build(c.kernel, workloads.Request{CPU: isa.GFX950, XCDs: c.xcds, LDSBytes: 160 << 10, Registers: 512, Options: c.options})
+		if err != nil {
+			t.Fatalf("%s %v: %v", c.kernel, c.options, err)
+		}
+		if job.SharedReads != c.want {
+			t.Errorf("%s %v: shared reads %v", c.kernel, c.options, job.SharedReads)
+		}
+	}
+}
+
+// An XCD's share of a batch counts for all XCDs; where shares are not equal there is none.
+func TestShareOfBatch(t *testing.T) {
+	row := tableRow{table: "x", label: "x", arch: "mi355x", kernel: "attention", options: kv("batch", "2", "heads", "1", "seq", "256", "causal", "true")}
+	set := []string{"chip.xcds=2", "chip.iods=1", "chip.cus_per_xcd=4"}
+	r, err := row.share(ReproduceOptions{Threads: 1, Set: set})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := 2. * 4 * 256 * 256 * 128 / 2; r.FLOPs != want || r.PeakShare <= 0 || r.PeakShare > 1 {
+		t.Errorf("%g FLOPs, want %g; %g of the peak", r.FLOPs, want, r.PeakShare)
+	}
+	row.options["batch"] = "3"
+	if r, err := row.share(ReproduceOptions{Threads: 1, Set: set}); r != nil || err != nil {
+		t.Errorf("a batch of 3 on 2 XCDs: %v, %v", r, err)
+	}
+	row.options["batch"] = ""
+	if _, err := row.share(ReproduceOptions{Threads: 1, Set: set}); err == nil {
+		t.Error("no batch: no error")
 	}
 }

@@ -57,6 +57,7 @@ func Run(o RunOptions) (*report.Run, error) {
 		}
 	}
 	r.Host = hostFigures(begin, o.Threads)
+	r.PeakTFLOPSAtClock *= float64(max(o.parts, 1)) // the FLOPs are of all XCDs
 	r.Derive()
 	noteHostSync(r)
 	if err := r.CheckSums(); err != nil {

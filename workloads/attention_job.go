@@ -43,7 +43,7 @@ func buildAttention(r Request) (*Job, error) {
 		return nil, err
 	}
 	return &Job{Kernel: "attention", DType: "bf16", Kernels: []*Built{b}, FLOPs: b.FLOPs, Limit: attentionLimit,
-		SharedReads: s.Heads%max(r.XCDs, 1) != 0, // the grid's first dimension is heads
+		SharedReads: s.KVHeads%max(r.XCDs, 1) != 0, // of consecutive workgroups each has the next KV head
 		Values:      int64(s.Batch) * int64(s.Heads) * int64(s.Seq) * int64(s.Dim),
 		Settings: settings("batch", s.Batch, "heads", s.Heads, "kv-heads", s.KVHeads, "seq", s.Seq, "dim", s.Dim,
 			"causal", s.Causal, "rescale", how),
