@@ -1,14 +1,19 @@
 package whisker_test
 
 import (
+	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/whisker-sim/whisker/report"
 )
 
 var (
@@ -135,4 +140,71 @@ func (d document) run(t *testing.T, bin, cmd, says string) string {
 		}
 	})
 	return says
+}
+
+// TestWaveSpecialization runs the study of docs/wave-specialization.md and holds the page's table
+// against it: a row is the point of its features and stages.
+func TestWaveSpecialization(t *testing.T) {
+	if !*longRun {
+		t.Skip("a study of 15 points; -long runs it")
+	}
+	dir, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := filepath.Join(t.TempDir(), "ws.sqlite")
+	whisker := func(args ...string) []byte {
+		out, err := exec.Command(filepath.Join(dir, "whisker"), args...).Output()
+		if err != nil {
+			t.Fatalf("%v: %v", args, err)
+		}
+		return out
+	}
+	whisker("sweep", "studies/wave-specialization.yaml", "--out", db)
+	var points []struct {
+		Settings map[string]string `json:"settings"`
+		Result   struct {
+			Cycles int64   `json:"cycles"`
+			Loop   float64 `json:"loop_matrix_utilization"`
+		} `json:"result"`
+	}
+	if err := json.Unmarshal(whisker("report", db, "--format", "json"), &points); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{}
+	for _, p := range points {
+		features := strings.Split(p.Settings["features"], ",")
+		slices.Sort(features)
+		want[strings.Join(features, ",")+" "+p.Settings["stages"]] = fmt.Sprintf("%s, loop %.0f %%", report.Thousands(p.Result.Cycles), 100*p.Result.Loop)
+	}
+	page, err := os.ReadFile("docs/wave-specialization.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := regexp.MustCompile("`([a-z_]+)`")
+	for _, m := range regexp.MustCompile(`(?m)^\| (.+?) \| \d+x\d+ \| \d+ KiB(?:, (\d))? \| (\S+) \| \S+ \| (.+?) \|$`).FindAllStringSubmatch(string(page), -1) {
+		var features []string
+		for _, f := range name.FindAllStringSubmatch(m[1], -1) {
+			features = append(features, f[1])
+		}
+		slices.Sort(features)
+		key := strings.Join(features, ",")
+		switch {
+		case strings.Contains(m[1], "all four"):
+			key = "all"
+		case key == "":
+			key = "none"
+		}
+		if m[2] == "" { // ping-pong has no stages to choose
+			m[2] = "0"
+		}
+		key += " " + m[2]
+		if got := strings.Trim(m[3], "*") + ", loop " + strings.Trim(m[4], "*"); got != want[key] {
+			t.Errorf("%s: the page says %s, the study %s", m[1], got, want[key])
+		}
+		delete(want, key)
+	}
+	for key := range want {
+		t.Errorf("%s: a point that the page lacks", key)
+	}
 }

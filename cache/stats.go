@@ -36,9 +36,6 @@ func (s *LevelStats) HitRate() float64 {
 // ReadHitRate returns read hits over reads.
 func (s *LevelStats) ReadHitRate() float64 { return ratio(s.ReadHits, s.Reads) }
 
-// MeanLatency returns cycles per read.
-func (s *LevelStats) MeanLatency() float64 { return ratio(s.LatencyCycles, s.Reads) }
-
 func ratio(a, b uint64) float64 {
 	if b == 0 {
 		return 0

@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"bytes"
 	"embed"
 	"errors"
 	"io"
@@ -146,7 +147,7 @@ func readFile(o origin, path string) ([]byte, error) {
 	if err != nil {
 		return nil, o.fail("%s cannot be read: %v", path, reason(err))
 	}
-	return data, nil
+	return bytes.TrimPrefix(data, []byte("\ufeff")), nil // editors on Windows put a byte order mark in front
 }
 
 func notFound(o origin, path string, err error) *Error {

@@ -211,3 +211,14 @@ func TestCalibratedClockNamesItsPoints(t *testing.T) {
 		t.Errorf("a clock set by hand is still said to be fitted on %q", got)
 	}
 }
+
+// A byte order mark in front of a machine file is no part of it.
+func TestByteOrderMark(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "m.yaml")
+	if err := os.WriteFile(path, []byte("\ufeffbase: mi355x\nl2: {ways: {value: 8, class: assumed, source: a what-if}}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := Load(path); err != nil || r.Machine().L2.Ways != 8 {
+		t.Errorf("%v", err)
+	}
+}

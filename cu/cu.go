@@ -150,9 +150,6 @@ func (c *CU) TCP() *cache.TCPStats { return &c.tcp.Stats }
 // CanHost reports whether one more workgroup of the kernel fits.
 func (c *CU) CanHost() bool { return len(c.groups) < c.prog.Occ.WorkgroupsPerCU && c.err == nil }
 
-// Load is the number of resident workgroups.
-func (c *CU) Load() int { return len(c.groups) }
-
 // align is the first visit of SIMD s at or after cycle t.
 func (c *CU) align(s int, t int64) int64 {
 	if c.phase >= 0 {

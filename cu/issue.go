@@ -430,7 +430,6 @@ func (c *CU) endWave(w *wave, u *uop, now int64) {
 		}
 	}
 	c.st.Workgroups++
-	c.st.WGCycles += uint64(end - g.start)
 	c.freeWG = append(c.freeWG, g)
 	if c.groupEnded != nil {
 		c.groupEnded(g.id, g.start, end)

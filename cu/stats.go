@@ -69,7 +69,6 @@ type Stats struct {
 	LoopIterations uint64
 	LoopMFMA       uint64 // matrix cycles issued inside the loop
 	LoopWaves      uint64
-	WGCycles       uint64 // workgroup-cycles from launch to the end of the last wave
 
 	SMEMHits, SMEMMisses     uint64
 	ICacheHits, ICacheMisses uint64
@@ -119,7 +118,7 @@ func (s *Stats) Merge(o *Stats) {
 		{&s.WaveCycles, &o.WaveCycles}, {&s.Waves, &o.Waves}, {&s.Workgroups, &o.Workgroups},
 		{&s.MFMABusy, &o.MFMABusy}, {&s.VALUBusy, &o.VALUBusy}, {&s.LDSService, &o.LDSService}, {&s.LDSFill, &o.LDSFill},
 		{&s.Conflicts, &o.Conflicts}, {&s.VMEMLines, &o.VMEMLines}, {&s.LoopCycles, &o.LoopCycles}, {&s.LoopSpan, &o.LoopSpan},
-		{&s.LoopIterations, &o.LoopIterations}, {&s.LoopMFMA, &o.LoopMFMA}, {&s.LoopWaves, &o.LoopWaves}, {&s.WGCycles, &o.WGCycles},
+		{&s.LoopIterations, &o.LoopIterations}, {&s.LoopMFMA, &o.LoopMFMA}, {&s.LoopWaves, &o.LoopWaves},
 		{&s.LDSPort, &o.LDSPort}, {&s.LDSLatencySum, &o.LDSLatencySum}, {&s.Barriers, &o.Barriers}, {&s.LDSReadBytes, &o.LDSReadBytes}, {&s.LDSWriteBytes, &o.LDSWriteBytes},
 		{&s.SMEMHits, &o.SMEMHits}, {&s.SMEMMisses, &o.SMEMMisses}, {&s.ICacheHits, &o.ICacheHits}, {&s.ICacheMisses, &o.ICacheMisses},
 	} {

@@ -32,7 +32,7 @@ func Combine(runs []*Run) *Run {
 	}
 	out := *runs[longest]
 	out.Instructions = nil
-	out.Cycles = 0
+	out.Cycles, out.WriteBackCycles = 0, 0
 	out.WaveInstructions, out.WaveCycles = 0, 0
 	out.Issued, out.Stalls, out.Counters = NewCounts(IssueClasses), NewCounts(StallReasons), NewCounts(CounterNames)
 	out.Parts = nil
@@ -55,6 +55,7 @@ func Combine(runs []*Run) *Run {
 	}
 	for _, r := range runs {
 		out.Cycles += r.Cycles
+		out.WriteBackCycles += r.WriteBackCycles
 		for _, c := range [][2]Counts{{out.Issued, r.Issued}, {out.Stalls, r.Stalls}, {out.Counters, r.Counters}} {
 			for _, e := range c[1] {
 				if err := c[0].Add(e.Name, e.Value); err != nil {

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"math/bits"
 	"slices"
 	"strings"
@@ -49,7 +50,7 @@ type Difference struct {
 // wave-cycles has a tenth of the cycles; fractions are rounded so that the
 // shares sum to the cycles exactly.
 type Attribution struct {
-	Kind       string `json:"kind,omitempty"` // issued or stalled
+	Kind       string `json:"kind,omitempty"` // issued, stalled or end
 	Name       string `json:"name"`
 	A          int64  `json:"a" doc:"cycles of A"`
 	B          int64  `json:"b" doc:"cycles of B"`
@@ -81,6 +82,10 @@ func Compare(nameA string, a *Run, nameB string, b *Run) (*Comparison, error) {
 		c.instructions(a, b)
 	} else {
 		c.Notes = append(c.Notes, "the cycles are not attributed to instructions: that takes runs with --per-instruction, or points of a study, of one kernel each")
+	}
+	if idle := func(r *Run) bool { return r.Launch.Workgroups < r.Machine.CUs }; a.Launch.Workgroups != b.Launch.Workgroups && (idle(a) || idle(b)) {
+		c.Notes = append(c.Notes, fmt.Sprintf("A has %s on %s, B %s on %s: CUs without work have no share in the table of reasons",
+			counted(a.Launch.Workgroups, "workgroup"), counted(a.Machine.CUs, "CU"), counted(b.Launch.Workgroups, "workgroup"), counted(b.Machine.CUs, "CU")))
 	}
 	if a.Version != b.Version {
 		c.Notes = append(c.Notes, "the runs are of different versions of Whisker, which may explain a difference")
@@ -140,7 +145,15 @@ func (c *Comparison) reasons(a, b *Run) {
 			c.Reasons = append(c.Reasons, Attribution{Kind: part.kind, Name: n.Name, WaveA: part.a.Get(n.Name), WaveB: part.b.Get(n.Name)})
 		}
 	}
-	attribute(c.Reasons, a.Cycles, b.Cycles, func(x *Attribution) *Attribution { return x })
+	attribute(c.Reasons, a.Cycles-a.WriteBackCycles, b.Cycles-b.WriteBackCycles, func(x *Attribution) *Attribution { return x })
+	if rest := writeBack(a, b); rest.A != 0 || rest.B != 0 {
+		c.Reasons = append(c.Reasons, rest)
+	}
+}
+
+// writeBack is what no wave is there for: the end, in which the L2s write back.
+func writeBack(a, b *Run) Attribution {
+	return Attribution{Kind: "end", Name: "L2 write-back", A: a.WriteBackCycles, B: b.WriteBackCycles, Change: b.WriteBackCycles - a.WriteBackCycles}
 }
 
 // attribute fills in the cycles of rows whose wave-cycles are known.
@@ -209,10 +222,15 @@ func (c *Comparison) instructions(a, b *Run) {
 		}
 		c.Instructions = append(c.Instructions, row)
 	}
-	attribute(c.Instructions, a.Cycles, b.Cycles, func(r *InstructionRow) *Attribution { return &r.Attribution })
+	attribute(c.Instructions, a.Cycles-a.WriteBackCycles, b.Cycles-b.WriteBackCycles, func(r *InstructionRow) *Attribution { return &r.Attribution })
+	if rest := writeBack(a, b); rest.A != 0 || rest.B != 0 {
+		c.Instructions = append(c.Instructions, InstructionRow{Text: rest.Name, Attribution: rest})
+	}
 	for i := range c.Instructions {
 		r := &c.Instructions[i]
-		r.Name, _, _ = strings.Cut(r.Text, " ")
+		if r.Kind == "" {
+			r.Name, _, _ = strings.Cut(r.Text, " ")
+		}
 		at := slices.IndexFunc(c.Opcodes, func(o Attribution) bool { return o.Name == r.Name })
 		if at < 0 {
 			at = len(c.Opcodes)

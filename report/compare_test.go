@@ -188,3 +188,31 @@ func TestComparisonPage(t *testing.T) {
 		t.Error("a run without cycles was compared")
 	}
 }
+
+// The end of a run, when no wave is there, is a reason of its own: it is not smeared over what
+// waves did, and the sum is that of the cycles.
+func TestCompareWriteBack(t *testing.T) {
+	a, b := comparableRun(100_003, 1), comparableRun(107_003, 1)
+	b.WriteBackCycles = 7000
+	c, err := Compare("a", a, "b", b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sum int64
+	for _, r := range c.Reasons {
+		sum += r.Change
+		if want := map[bool]int64{true: 7000}[r.Kind == "end"]; r.Change != want {
+			t.Errorf("%s %s: %+d cycles, want %+d", r.Kind, r.Name, r.Change, want)
+		}
+	}
+	if sum != 7000 {
+		t.Errorf("the changes sum to %d, want 7000", sum)
+	}
+	var page strings.Builder
+	if err := c.writeText(&page, 10); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(page.String(), "end L2 write-back") {
+		t.Errorf("the page does not name it:\n%s", &page)
+	}
+}

@@ -40,7 +40,7 @@ func (c *Comparison) writeText(w io.Writer, rows int) error {
 		b.WriteByte('\n')
 	}
 	fmt.Fprintf(&b, "\nCYCLES  A %s, B %s: %+d (%+.2f %%)\n", Thousands(int64(c.Cycles.A)), Thousands(int64(c.Cycles.B)), int64(c.Cycles.Change), 100*c.Cycles.Relative)
-	b.WriteString("\nWHERE THE DIFFERENCE IS, in cycles: each run's cycles, shared out over its wave-cycles\n")
+	b.WriteString("\nWHERE THE DIFFERENCE IS, in cycles: each run's cycles, shared out over its wave-cycles, but for the end, when no wave is there\n")
 	if err := attributionTable(&b, "reason", c.Reasons, len(c.Reasons)); err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func shorten(s string, most int) string {
 func attributionTable(b *strings.Builder, what string, rows []Attribution, most int) error {
 	t := &Table{Header: []string{what, "A", "B", "change"}}
 	shown := slices.Clone(rows)
-	shown = slices.DeleteFunc(shown, func(r Attribution) bool { return r.WaveA == 0 && r.WaveB == 0 })
+	shown = slices.DeleteFunc(shown, func(r Attribution) bool { return r.WaveA == 0 && r.WaveB == 0 && r.A == 0 && r.B == 0 })
 	size := func(r Attribution) int64 { return max(r.Change, -r.Change) }
 	slices.SortStableFunc(shown, func(x, y Attribution) int { return cmp.Compare(size(y), size(x)) })
 	var rest, sum Attribution

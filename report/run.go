@@ -12,7 +12,10 @@ type Run struct {
 	Machine    Machine `json:"machine"`
 	Launch     Launch  `json:"launch"`
 
-	Cycles            int64     `json:"cycles" unit:"cycles" doc:"core clock cycles from the first workgroup's launch to the last wave's end, its stores acknowledged"`
+	LLCStart string `json:"llc_start" doc:"what the LLC holds at the start: warm, what an earlier launch of the same kernel leaves; launched, what the launches of --warmup left; cold, nothing; empty in functional mode"`
+
+	Cycles            int64     `json:"cycles" unit:"cycles" doc:"core clock cycles from the first workgroup's launch until every L2 has written back what it holds"`
+	WriteBackCycles   int64     `json:"write_back_cycles" unit:"cycles" doc:"of the cycles, those after the last workgroup's end, in which the L2s write back; of several kernels all; 0 when only the first rounds were simulated"`
 	ClockMHz          float64   `json:"clock_mhz" unit:"MHz" doc:"core clock that the cycles are turned into time with"`
 	Clock             Clock     `json:"clock"`
 	HostSync          *HostSync `json:"host_sync,omitempty" doc:"where the constant behind host_sync_us comes from; absent when the host does not wait"`
@@ -64,6 +67,13 @@ type Run struct {
 	Notes  []string `json:"notes,omitempty" doc:"what the reader must know before using the figures: predictions, fallbacks, policies"`
 	Host   *Host    `json:"host,omitempty" doc:"the only figures that differ between repetitions of the same run"`
 }
+
+// What Run.LLCStart may be.
+const (
+	LLCWarm     = "warm"
+	LLCLaunched = "launched"
+	LLCCold     = "cold"
+)
 
 // Options is the kernel's configuration as it was run, defaults filled in. As
 // JSON it is one object: the GEMM's keys, or those of the other kernels from

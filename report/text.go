@@ -41,13 +41,24 @@ func writeTitle(b *strings.Builder, r *Run) error {
 
 // writeLaunch says how the launch fills the machine.
 func writeLaunch(b *strings.Builder, r *Run) error {
-	fmt.Fprintf(b, "%s mode, %s workgroups of %d waves on %d %s", r.Mode, Thousands(int64(r.Launch.Workgroups)),
-		r.Launch.WavesPerWorkgroup, r.Machine.CUs, map[bool]string{true: "CU", false: "CUs"}[r.Machine.CUs == 1])
+	of := ""
+	if r.Launch.Workgroups < r.Machine.CUs { // each has a CU of its own
+		of = fmt.Sprintf("%d of ", r.Launch.Workgroups)
+	}
+	fmt.Fprintf(b, "%s mode, %s of %s on %s%s", r.Mode, counted(r.Launch.Workgroups, "workgroup"), counted(r.Launch.WavesPerWorkgroup, "wave"), of, counted(r.Machine.CUs, "CU"))
 	if occ := &r.Occupancy; occ.Limiter != "" {
-		fmt.Fprintf(b, "; %d waves a SIMD, limited by %s", occ.WavesPerSIMD, occ.Limiter)
+		fmt.Fprintf(b, "; %s a SIMD, limited by %s", counted(occ.WavesPerSIMD, "wave"), occ.Limiter)
 	}
 	b.WriteByte('\n')
 	return nil
+}
+
+// counted is a number of things.
+func counted(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return Thousands(int64(n)) + " " + thing
 }
 
 // writeLight draws the speed-of-light bars.
@@ -92,6 +103,9 @@ func writeTime(b *strings.Builder, r *Run) error {
 	}
 	b.WriteString("\nTIME\n")
 	fmt.Fprintf(b, "  %s cycles at %.0f MHz (%s)\n", Thousands(r.Cycles), r.ClockMHz, clock)
+	if n := r.WriteBackCycles; n > 0 {
+		fmt.Fprintf(b, "  of these %s (%s) after the last workgroup, while the L2s write back\n", Thousands(n), Percent(Ratio(float64(n), float64(r.Cycles))))
+	}
 	if p := r.Power; p != nil {
 		e := &p.Energy
 		fmt.Fprintf(b, "  power: %.0f of %.0f W; joules: matrix %.3g, CUs %.3g, VALU %.3g, LDS %.3g, L2 %.3g, fabric %.3g, HBM %.3g\n", p.Watts, p.LimitW,
@@ -222,6 +236,9 @@ func writeMemory(b *strings.Builder, r *Run) error {
 	row("HBM", r.HBM.Requests, "-", "-", r.HBM.Bytes, r.HBM.BandwidthTBs, &r.HBM.Queue, &r.HBM.Latency)
 	if _, err := t.WriteTo(b); err != nil {
 		return err
+	}
+	if start := map[string]string{LLCWarm: "warm, as an earlier launch leaves it", LLCLaunched: "as the launches before left it", LLCCold: "cold"}[r.LLCStart]; start != "" {
+		fmt.Fprintf(b, "  the LLC starts %s\n", start)
 	}
 	if c := &r.LLC; c.Writes > 0 && c.Reads > 0 {
 		fmt.Fprintf(b, "  LLC hits of reads alone: %s\n", Percent(c.ReadHitRate))

@@ -36,8 +36,22 @@ func newReport(o *RunOptions, machine *configs.Resolved, job *workloads.Job, b *
 	if o.LaunchOverheadUS != nil {
 		r.LaunchOverheadUS = *o.LaunchOverheadUS
 	}
+	if o.Mode != "functional" {
+		r.LLCStart = o.llcStart(b)
+	}
 	hostSync(r, o, machine, job)
 	return r
+}
+
+// llcStart says what the LLC holds when the measured launch begins.
+func (o *RunOptions) llcStart(b *workloads.Built) string {
+	switch {
+	case o.Warmup != nil && *o.Warmup > 0:
+		return report.LLCLaunched
+	case o.cold() || len(o.warm(b)) == 0 && o.touched(b) == nil:
+		return report.LLCCold
+	}
+	return report.LLCWarm
 }
 
 // reportOptions are the job's options as the report holds them.
@@ -96,6 +110,9 @@ func collect(r *report.Run, res *xcd.GPUResult, m *configs.Machine, b *workloads
 	cus := int64(r.Machine.CUs)
 	simds := cus * int64(m.CU.SIMDs)
 	r.Cycles, r.ClockMHz = res.Timing.Cycles, law.mhz
+	if !res.Timing.Stopped {
+		r.WriteBackCycles = res.Timing.Cycles - res.Timing.LastWorkgroup
+	}
 	r.Clock = report.Clock{Law: law.text, Class: law.class, FittedOn: law.fittedOn,
 		Prediction: law.class == "calibrated" && !law.fittedOnThis(r, b.CPU)}
 	if r.Clock.FittedOn == nil {

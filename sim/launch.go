@@ -69,6 +69,7 @@ func ReadLaunch(path string) (l *LaunchFile, err error) {
 	if err != nil {
 		return nil, &UsageError{err}
 	}
+	b = bytes.TrimPrefix(b, []byte("\ufeff")) // a byte order mark
 	if !utf8.Valid(b) || bytes.IndexByte(b, 0) >= 0 {
 		return nil, usagef("%s is no launch file: it is not text", path)
 	}

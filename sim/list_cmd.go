@@ -52,7 +52,7 @@ func ListKernels(w io.Writer, format string) error {
 		return err
 	}
 	var rows []FormRow
-	t := report.Table{Header: []string{"kernel", "cpu", "type", "schedule", "tile", "waves", "VGPRs", "AGPRs", "SGPRs", "LDS", "waves a SIMD", "limited by", "what it is", "further chosen by"}, Left: []int{0, 1, 2, 3, 4, 11, 12, 13}}
+	t := report.Table{Header: []string{"kernel", "cpu", "type", "schedule", "tile", "waves", "VGPRs", "AGPRs", "SGPRs", "LDS used", "waves a SIMD", "limited by", "LDS requested", "what it is", "further chosen by"}, Left: []int{0, 1, 2, 3, 4, 11, 13, 14}}
 	for _, f := range workloads.List() {
 		r := FormRow{Kernel: f.Name, CPU: f.CPU.String(), DType: f.DType, Variant: f.Variant, Schedule: f.Schedule, Tile: f.Tile, Waves: f.Waves, VGPRs: f.VGPRs, AGPRs: f.AGPRs, SGPRs: f.SGPRs,
 			LDSBytes: f.LDSBytes, LDSUsed: f.LDSUsed, ScratchBytes: f.ScratchBytes, WavesPerSIMD: f.WavesPerSIMD, WorkgroupsPerCU: f.WorkgroupsPerCU,
@@ -65,7 +65,7 @@ func ListKernels(w io.Writer, format string) error {
 		}
 		rows = append(rows, r)
 		t.Add(r.Kernel, r.CPU, strings.TrimSpace(r.DType+" "+r.Variant), r.Schedule, r.Tile, fmt.Sprint(r.Waves), fmt.Sprint(r.VGPRs), fmt.Sprint(r.AGPRs), fmt.Sprint(r.SGPRs), fmt.Sprint(r.LDSUsed),
-			fmt.Sprint(r.WavesPerSIMD), r.Limiter, r.Summary, strings.Join(r.ChosenBy, " "))
+			fmt.Sprint(r.WavesPerSIMD), r.Limiter, fmt.Sprint(r.LDSBytes), r.Summary, strings.Join(r.ChosenBy, " "))
 	}
 	if format == "json" {
 		return report.WriteJSON(w, rows)

@@ -160,6 +160,9 @@ func Reproduce(w io.Writer, o ReproduceOptions, format string) error {
 	if len(o.Row) > 0 && o.Table == "table5" {
 		return usagef("--row chooses runs, and table5 is one program")
 	}
+	if o.Rounds > 0 && o.Table == "table5" {
+		return usagef("--rounds samples workgroups, and table5 is one program")
+	}
 	if o.Rounds < 0 {
 		return usagef("--rounds is %d; it must be at least 1", o.Rounds)
 	}

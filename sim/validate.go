@@ -41,7 +41,7 @@ type ValidatePoint struct {
 // How a point is simulated.
 const (
 	HowWhole   = "whole"   // every workgroup on every CU
-	HowSampled = "sampled" // one XCD with its share of LLC, HBM and power, one round of workgroups
+	HowSampled = "sampled" // one XCD with its share of what all use: see oneXCD and tableRow.share
 	HowReplay  = "replay"  // block orders against LRU caches, without time
 	HowUnit    = "unit"    // a micro kernel on one CU
 )

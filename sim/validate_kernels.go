@@ -42,7 +42,7 @@ func (row *tableRow) job() (run func(*validation, []ValidatePoint) error, long b
 		return row.whole, false
 	case row.options["producers"] != "" || row.kernel == "gemm" && row.arch == "mi325x" && row.options["dtype"] == "bf16":
 		// They wait for memory in every K tile, and what the XCDs do to each other there
-		// a sample does not have: it is up to 3 % slower.
+		// a sample does not have: it is up to 3.4 % slower.
 		return row.whole, true
 	case row.unequal():
 		return row.sampled, true

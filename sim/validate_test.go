@@ -217,8 +217,8 @@ func TestValidateGoesOn(t *testing.T) {
 	}
 }
 
-// Rows whose samples are far off their whole runs are run whole, and begin first; those
-// whose samples are near are sampled. The stored points say the same.
+// Rows that wait for memory in every K tile are run whole, and begin first; the others
+// are sampled. The stored points say the same.
 func TestRowsRunWhole(t *testing.T) {
 	stored, err := LoadPoints("tables/validate.csv")
 	if err != nil {

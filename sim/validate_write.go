@@ -80,7 +80,7 @@ func (v *Validation) Write(w io.Writer, format string) error {
 func (v *Validation) text(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString("\nErrors are absolute relative errors over the covered points; rank is Spearman's correlation over the unit that most points of a set have.\n" +
-		"whole: every workgroup; sampled: one XCD with its share of LLC, HBM and power, one round of workgroups; replay: block orders without time; unit: a micro kernel on one CU.\n")
+		"whole: every workgroup; sampled: one XCD with its share of LLC and power, and of HBM where XCDs read lines of their own, one round of workgroups, of a causal launch its share of the batch; replay: block orders without time; unit: a micro kernel on one CU.\n")
 	for _, s := range v.Sets {
 		for _, part := range []struct {
 			what  string
@@ -160,6 +160,7 @@ func LoadPoints(path string) ([]ValidatePoint, error) {
 	} else if err != nil {
 		return nil, &UsageError{err}
 	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	points, err := parsePoints(data)
 	if err != nil {
 		return nil, usagef("%s: %w", path, err)

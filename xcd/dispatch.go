@@ -173,7 +173,7 @@ func (d *dispatcher) pick(now int64) (int, int64) {
 		e := (d.turn + i) % d.engines
 		best, ready := -1, cache.Never
 		for cu := e; cu < len(d.cus); cu += d.engines {
-			if best >= 0 && d.load[cu] >= d.load[best] && d.readyAt[best] <= now {
+			if best >= 0 && d.load[cu] >= d.load[best] {
 				continue
 			}
 			if !d.cus[cu].CanHost() {

@@ -98,6 +98,9 @@ func run(args []string, out, stderr io.Writer) (code int) {
 	if err := refuseEmpty(ctx); err != nil {
 		return fail(stderr, err)
 	}
+	if err := refuseIdle(ctx); err != nil {
+		return fail(stderr, err)
+	}
 	if err := refuseShared(ctx, flags.CPUProfile); err != nil {
 		return fail(stderr, err)
 	}

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -77,7 +78,7 @@ func Read(path string, confirmed bool) (*Study, error) {
 	if len(data) > maxStudyBytes {
 		return nil, usagef("study %s is larger than %d bytes", path, maxStudyBytes)
 	}
-	return Parse(path, data, confirmed)
+	return Parse(path, bytes.TrimPrefix(data, []byte("\ufeff")), confirmed)
 }
 
 // Parse reads a study from the text of the file that is called path.
