@@ -42,7 +42,7 @@ func writeTitle(b *strings.Builder, r *Run) error {
 // writeLaunch says how the launch fills the machine.
 func writeLaunch(b *strings.Builder, r *Run) error {
 	of := ""
-	if r.Launch.Workgroups < r.Machine.CUs { // each has a CU of its own
+	if r.Mode != "functional" && r.Launch.Workgroups < r.Machine.CUs { // each has a CU of its own
 		of = fmt.Sprintf("%d of ", r.Launch.Workgroups)
 	}
 	fmt.Fprintf(b, "%s mode, %s of %s on %s%s", r.Mode, counted(r.Launch.Workgroups, "workgroup"), counted(r.Launch.WavesPerWorkgroup, "wave"), of, counted(r.Machine.CUs, "CU"))

@@ -39,7 +39,7 @@ func TestViewCommand(t *testing.T) {
 		{"view " + at("r.html"), 2, "not a recorded run", ""},
 		{"view " + at("r.whisker") + " --window-cycles 99999999:", 2, "outside", ""},
 		{"view", 2, "<run>", ""},
-		{"view " + at("r.whisker") + " -o " + at("r.whisker"), 2, "the recorded run itself", "r.whisker"},
+		{"view " + at("r.whisker") + " -o " + at("r.whisker"), 2, "is also read", "r.whisker"},
 		{"view " + at("r.whisker") + " -o " + at("x.html") + " --html " + at("y.html"), 2, "twice", ""},
 		{"view " + at("r.whisker") + " --perfetto " + at("x.html") + " --html " + dir + "/./x.html", 2, "two outputs", ""},
 		{"run " + gemm + "--perfetto " + at("x.html") + " --html " + at("x.html"), 2, "two outputs", ""},
