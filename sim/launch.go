@@ -111,9 +111,31 @@ func oneLine(err error) error {
 	text, _, _ := strings.Cut(err.Error(), "\n")
 	if at, what, ok := strings.Cut(text, "] "); ok && strings.HasPrefix(at, "[") {
 		line, _, _ := strings.Cut(at[1:], ":")
-		return fmt.Errorf("line %s: %s", line, what)
+		return fmt.Errorf("line %s: %s", line, plainYAML(what))
 	}
-	return errors.New(text)
+	return errors.New(plainYAML(text))
+}
+
+// goTypes are what the YAML library says of Go's types, which the user has not written.
+var goTypes = regexp.MustCompile(`cannot unmarshal (\S+) into Go (?:struct field \S+\.(\S+)|value) of type (\S+)(?: \( overflow \))?`)
+
+// camel is where a Go name has a new word.
+var camel = regexp.MustCompile(`([a-z])([A-Z])`)
+
+// plainYAML says of a value of the wrong kind what it is and what its key takes.
+func plainYAML(text string) string {
+	return goTypes.ReplaceAllStringFunc(text, func(s string) string {
+		m := goTypes.FindStringSubmatch(s)
+		kind := map[string]string{"int": "a whole number", "int64": "a whole number", "uint64": "a whole number from 0", "float64": "a number", "bool": "true or false", "string": "text"}[m[3]]
+		if kind == "" {
+			kind = "a " + m[3]
+		}
+		key := ""
+		if m[2] != "" {
+			key = strings.ToLower(camel.ReplaceAllString(m[2], "${1}_$2")) + " "
+		}
+		return fmt.Sprintf("%stakes %s, and this is %s", key, kind, m[1])
+	})
 }
 
 // LaunchInputs lists a launch file and the files that it names; of one that

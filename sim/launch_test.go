@@ -379,3 +379,20 @@ func FuzzLaunch(f *testing.F) {
 		_, _ = ReadLaunch(file)
 	})
 }
+
+// A value of the wrong kind is named by its key and by what the key takes, not by Go's types.
+func TestLaunchWrongKinds(t *testing.T) {
+	for line, want := range map[string]string{
+		"grid: [a, 1, 1]": "grid takes a whole number, and this is string",
+		"dynamic_lds: x":  "dynamic_lds takes a whole number, and this is string",
+		"seed: -1":        "takes a whole number from 0, and this is -1",
+	} {
+		path := filepath.Join(t.TempDir(), "l.yaml")
+		if err := os.WriteFile(path, []byte("code_object: x.co\nworkgroup: [256]\n"+line+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadLaunch(path); err == nil || !strings.HasSuffix(err.Error(), want) || strings.Contains(err.Error(), "Go ") {
+			t.Errorf("%s: %v, want %q", line, err, want)
+		}
+	}
+}

@@ -91,7 +91,7 @@ func profiled(path string, f func() error) error {
 	}
 	out, err := output.Create(path)
 	if err != nil {
-		return err
+		return &sim.UsageError{Err: err}
 	}
 	defer out.Discard()
 	if err := pprof.StartCPUProfile(out); err != nil {

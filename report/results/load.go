@@ -3,6 +3,7 @@ package results
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -36,6 +37,13 @@ func LoadRun(spec string) (*report.Run, error) {
 	}
 	run := new(report.Run)
 	if err := json.Unmarshal(data, run); err != nil {
+		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			place := "as a whole"
+			if wrong.Field != "" {
+				place = "at " + wrong.Field
+			}
+			return nil, &Error{spec, fmt.Sprintf("is no run of whisker run --format json: it has a JSON %s %s", wrong.Value, place)}
+		}
 		return nil, &Error{spec, fmt.Sprintf("is no run of whisker run --format json: %v", err)}
 	}
 	if run.Version == "" || run.Kernel == "" {
