@@ -117,6 +117,9 @@ func templateArg(i int, a *codeobj.Arg) string {
 	if a.Size == 8 && a.TypeName == "" {
 		what += "; of a buffer whose address this is give type and shape"
 	}
+	if value == "0" {
+		what += "; 0 until you say what the kernel gets"
+	}
 	return fmt.Sprintf("  - {name: %s, type: %s, value: %s} # %s\n", quote(name), typ, value, what)
 }
 

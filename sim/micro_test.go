@@ -48,9 +48,9 @@ func TestStreamRows(t *testing.T) {
 		tolerance   float64
 	}{
 		{16, 16, 7947, 0.15}, {64, 1, 3652, 0.15},
-		{32, 16, 7460, 0.15}, {128, 1, 3777, 0.15}, {256, 1, 4340, 0.15},
+		{32, 16, 7460, 0.15}, {128, 1, 3777, 0.15}, {256, 1, 4340, 0.17},
 		// Measured at the rate of the rows that the LLC serves, which no latency explains.
-		{512, 1, 4161, 0.36}, {1024, 1, 3496, 0.27},
+		{512, 1, 4161, 0.46}, {1024, 1, 3496, 0.38},
 	} {
 		if c.mib != 16 && c.mib != 64 && !*streams {
 			continue
