@@ -2,6 +2,7 @@ package sim
 
 import (
 	"flag"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -197,5 +198,18 @@ func TestShareOfBatch(t *testing.T) {
 	row.options["batch"] = ""
 	if _, err := row.share(ReproduceOptions{Threads: 1, Set: set}); err == nil {
 		t.Error("no batch: no error")
+	}
+}
+
+// A sample's rates and its peak are of all XCDs.
+func TestSamplePeak(t *testing.T) {
+	r, err := Run(RunOptions{Kernel: "gemm", Arch: "mi355x", Set: []string{"chip.xcds=2", "chip.iods=1", "chip.cus_per_xcd=4"}, Mode: "timing", Threads: 1, Seed: 1, oneXCD: true,
+		Options: kv("m", "512", "n", "1024", "k", "256", "tile", "128x128")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	peak := 2 * 4 * 4096 * r.ClockMHz / 1e6 // XCDs, CUs, FLOPs of a CU and cycle
+	if r.Sample == nil || math.Abs(r.PeakTFLOPSAtClock/peak-1) > 0.01 || r.PeakShare <= 0 || r.PeakShare > 1 {
+		t.Errorf("sample %v, peak %g of %g TFLOPS, share %g", r.Sample, r.PeakTFLOPSAtClock, peak, r.PeakShare)
 	}
 }
