@@ -48,6 +48,7 @@ type RunOptions struct {
 	Monitor          bool           // Akita's monitor
 	PerInstruction   bool           // report one row an instruction
 	SampleRounds     int            // simulate so many rounds of workgroups and extrapolate; 0: all
+	oneTry           bool           // take the clock that the run's work gives, though it was simulated at another
 	oneXCD           bool           // simulate the first round of workgroups of one XCD, which stands for all
 	parts            int            // machines of this size that the launch is shared over; set with oneXCD
 	Record           *RecordOptions // nil: record nothing

@@ -132,7 +132,7 @@ func runJob(o *RunOptions, machine *configs.Resolved, job *workloads.Job) (*repo
 		}
 		next := work.clock(&m.Power, m.Clock.PeakMHz)
 		first.learn(law.mhz, next)
-		if first.settled(law.mhz, next) || try == clockTries || known {
+		if first.settled(law.mhz, next) || try == clockTries || known || o.oneTry {
 			p := powerReport(&work, m, next)
 			r.Power, r.ClockMHz = &p, next
 			r.PeakTFLOPSAtClock *= next / law.mhz
