@@ -16,8 +16,9 @@ type Part struct {
 // Combine makes one run of the runs of several kernels that follow each other.
 // Counts and bytes add up; shares are means weighted by cycles; what cannot be
 // added (occupancy, cluster and instruction tables, latency distributions) is
-// that of the longest kernel, whose name the notes give. The runs must be
-// derived from one machine and clock.
+// that of the longest kernel, whose name the notes give. Bandwidths of sampled kernels, whose counts
+// are of different parts of them, are weighted by cycles as well. The runs must be
+// of one machine and clock.
 func Combine(runs []*Run) *Run {
 	if len(runs) == 1 {
 		return runs[0]
@@ -70,23 +71,54 @@ func Combine(runs []*Run) *Run {
 		out.Parts = append(out.Parts, Part{Name: r.Kernel, KernelHash: r.KernelHash, Workgroups: r.Launch.Workgroups, WavesPerWorkgroup: r.Launch.WavesPerWorkgroup,
 			Cycles: r.Cycles, MatrixUtilization: r.MatrixUtilization, WaveInstructions: r.WaveInstructions})
 	}
-	out.Sample = nil
-	for _, r := range runs {
-		if r.Sample == nil {
-			continue
+	out.Sample = combineSamples(runs, longest)
+	if out.Sample != nil {
+		rates := make([]float64, len(traffic))
+		for _, r := range runs {
+			if counted := r.countedCycles(); counted > 0 {
+				for i, of := range traffic {
+					rates[i] += float64(of(r)) / float64(counted) * float64(r.Cycles) / float64(cycles)
+				}
+			}
 		}
-		if out.Sample == nil {
-			out.Sample = &Sample{}
-		}
-		if s := r.Sample; s.OfWorkgroups > out.Sample.OfWorkgroups || r == runs[longest] {
-			*out.Sample = *s
-		}
+		out.Rates = rates
 	}
 	if cycles > 0 {
 		out.Notes = append([]string{fmt.Sprintf("%d kernels in sequence: occupancy, clusters and latencies are those of %s, which takes %s of the cycles",
 			len(runs), runs[longest].Kernel, Percent(Ratio(float64(runs[longest].Cycles), float64(cycles))))}, out.Notes...)
 	}
 	return &out
+}
+
+// traffic are the bytes that a run has a bandwidth of.
+var traffic = [...]func(*Run) int64{
+	func(r *Run) int64 { return r.TCP.BytesRead + r.TCP.BytesWritten }, func(r *Run) int64 { return r.L2.Bytes }, func(r *Run) int64 { return r.LLC.Bytes }, func(r *Run) int64 { return r.Fabric.BytesRead },
+	func(r *Run) int64 { return r.Fabric.BytesWritten }, func(r *Run) int64 { return r.HBM.Bytes },
+}
+
+// combineSamples adds up what was simulated of every kernel, a kernel that ran whole too; rounds are
+// those of the longest kernel. Without a sampled kernel there is no sample.
+func combineSamples(runs []*Run, longest int) *Sample {
+	var sum Sample
+	sampled := false
+	for _, r := range runs {
+		s := r.Sample
+		if s == nil {
+			s = &Sample{Workgroups: r.Launch.Workgroups, OfWorkgroups: r.Launch.Workgroups, SimulatedCycles: r.Cycles}
+		} else {
+			sampled = true
+		}
+		sum.Workgroups += s.Workgroups
+		sum.OfWorkgroups += s.OfWorkgroups
+		sum.SimulatedCycles += s.SimulatedCycles
+	}
+	if !sampled {
+		return nil
+	}
+	if s := runs[longest].Sample; s != nil {
+		sum.Rounds, sum.RoundCycles = s.Rounds, s.RoundCycles
+	}
+	return &sum
 }
 
 // shares are the fractions that Combine averages over cycles.
@@ -127,6 +159,7 @@ func amounts() []func(*Run) *int64 {
 		for _, of := range []func(*Cache) *int64{
 			func(c *Cache) *int64 { return &c.Requests }, func(c *Cache) *int64 { return &c.Reads }, func(c *Cache) *int64 { return &c.Writes },
 			func(c *Cache) *int64 { return &c.Hits }, func(c *Cache) *int64 { return &c.HitsInFlight }, func(c *Cache) *int64 { return &c.Misses }, func(c *Cache) *int64 { return &c.ReadHits },
+			func(c *Cache) *int64 { return &c.Atomics }, func(c *Cache) *int64 { return &c.AtomicBytes }, func(c *Cache) *int64 { return &c.AtomicMisses }, func(c *Cache) *int64 { return &c.AtomicCycles },
 			func(c *Cache) *int64 { return &c.Fills }, func(c *Cache) *int64 { return &c.WriteBacks }, func(c *Cache) *int64 { return &c.Bytes },
 		} {
 			all = append(all, func(r *Run) *int64 { return of(level(r)) })

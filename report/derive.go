@@ -28,27 +28,34 @@ func (r *Run) Derive() {
 		r.LaunchSensitivity = append(r.LaunchSensitivity, r.at(us))
 	}
 
-	counted := r.KernelTimeUS // the time that the counts are of
-	if r.Sample != nil {
-		counted = Ratio(float64(r.Sample.SimulatedCycles), r.ClockMHz)
+	us := Ratio(float64(r.countedCycles()), r.ClockMHz)
+	for i, to := range []*float64{&r.TCP.BandwidthTBs, &r.L2.BandwidthTBs, &r.LLC.BandwidthTBs, &r.Fabric.ReadTBs, &r.Fabric.WriteTBs, &r.HBM.BandwidthTBs} {
+		*to = Ratio(float64(traffic[i](r)), us) / 1e6
+		if r.Rates != nil {
+			*to = r.Rates[i] * r.ClockMHz / 1e6
+		}
 	}
-	tbs := func(bytes int64) float64 { return Ratio(float64(bytes), counted) / 1e6 }
 	for _, c := range []*Cache{&r.L2, &r.LLC} {
 		c.HitRate = Ratio(float64(c.Hits+c.HitsInFlight), float64(c.Requests))
 		c.HitInFlight = Ratio(float64(c.HitsInFlight), float64(c.Requests))
 		c.ReadHitRate = Ratio(float64(c.ReadHits), float64(c.Reads))
-		c.BandwidthTBs = tbs(c.Bytes)
 	}
 	t := &r.TCP
 	t.HitRate = Ratio(float64(t.Hits+t.HitsInFlight), float64(t.Requests))
 	t.HitInFlight = Ratio(float64(t.HitsInFlight), float64(t.Requests))
 	r.LDS.ConflictsPer = Ratio(float64(r.LDS.BankConflicts), float64(r.LDS.Instructions))
-	r.Fabric.ReadTBs, r.Fabric.WriteTBs = tbs(r.Fabric.BytesRead), tbs(r.Fabric.BytesWritten)
-	r.HBM.BandwidthTBs = tbs(r.HBM.Bytes)
 	if h := r.Host; h != nil {
 		h.WaveInstructionsPerSecond = Ratio(float64(r.WaveInstructions), h.WallSeconds)
 		h.CyclesPerSecond = Ratio(float64(r.Cycles), h.WallSeconds)
 	}
+}
+
+// countedCycles are the cycles that the counts are of.
+func (r *Run) countedCycles() int64 {
+	if r.Sample != nil {
+		return r.Sample.SimulatedCycles
+	}
+	return r.Cycles
 }
 
 // OutsideUS is what a benchmark that times each launch sees beside the kernel's

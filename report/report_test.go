@@ -361,6 +361,35 @@ func TestCombineAddsUp(t *testing.T) {
 	}
 }
 
+// Kernels of a measurement are sampled in different parts; their bandwidths count by cycles, and not by
+// the counts that happen to be there.
+func TestCombineSamples(t *testing.T) {
+	main, prep := sample(), sample()
+	main.Kernel, main.Launch.Workgroups, main.Cycles, main.HBM.Bytes = "main", 4096, 1600, 3000
+	main.Sample = &Sample{Workgroups: 256, OfWorkgroups: 4096, Rounds: 1, SimulatedCycles: 100, RoundCycles: 100}
+	prep.Kernel, prep.Launch.Workgroups, prep.Cycles, prep.HBM.Bytes = "prep", 9000, 400, 8000
+	prep.Sample = &Sample{Workgroups: 4500, OfWorkgroups: 9000, Rounds: 4, SimulatedCycles: 200, RoundCycles: 50}
+	for _, order := range [][]*Run{{main, prep}, {prep, main}} {
+		r := Combine(order)
+		r.ClockMHz = 1000
+		r.Derive()
+		// 30 bytes a cycle for four fifths of the time, 40 for one.
+		if got := r.HBM.BandwidthTBs; math.Abs(got-0.032) > 1e-9 {
+			t.Errorf("%g TB/s from HBM, want 0.032", got)
+		}
+		if want := (Sample{Workgroups: 4756, OfWorkgroups: 13096, Rounds: 1, SimulatedCycles: 300, RoundCycles: 100}); *r.Sample != want {
+			t.Errorf("sample %+v, want %+v", *r.Sample, want)
+		}
+	}
+	prep.Sample = nil // it ran whole
+	r := Combine([]*Run{prep, main})
+	r.ClockMHz = 1000
+	r.Derive()
+	if got := r.HBM.BandwidthTBs; math.Abs(got-0.028) > 1e-9 || r.Sample.SimulatedCycles != 500 || r.Sample.Workgroups != 9256 {
+		t.Errorf("%g TB/s from HBM, want 0.028; sample %+v", got, *r.Sample)
+	}
+}
+
 // Clusters of one name stay apart: every figure has a path of its own.
 func TestValuesOfRepeatedNames(t *testing.T) {
 	r := &Run{Clusters: []Cluster{{Name: "load", Visits: 1}, {Name: "load", Visits: 2}, {Name: "load#2", Visits: 3}, {Name: "load", Visits: 4}}}

@@ -61,11 +61,13 @@ type Run struct {
 	Clusters     []Cluster     `json:"clusters,omitempty" doc:"the kernel by cluster, when it marks its clusters"`
 	Instructions []Instruction `json:"instructions,omitempty" doc:"one row an instruction address, with --per-instruction"`
 
-	Sample *Sample  `json:"sample,omitempty" doc:"present when only the first rounds of workgroups were simulated"`
-	Replay *Replay  `json:"replay,omitempty" doc:"present when a trace was replayed"`
-	Verify *Verify  `json:"verify,omitempty" doc:"present when values were checked"`
-	Notes  []string `json:"notes,omitempty" doc:"what the reader must know before using the figures: predictions, fallbacks, policies"`
-	Host   *Host    `json:"host,omitempty" doc:"the only figures that differ between repetitions of the same run"`
+	Sample *Sample `json:"sample,omitempty" doc:"present when only the first rounds of workgroups were simulated"`
+	// Rates are the bandwidths of L1, L2, LLC, fabric (read, written) and HBM in bytes a cycle, where Combine weighted them.
+	Rates  []float64 `json:"-"`
+	Replay *Replay   `json:"replay,omitempty" doc:"present when a trace was replayed"`
+	Verify *Verify   `json:"verify,omitempty" doc:"present when values were checked"`
+	Notes  []string  `json:"notes,omitempty" doc:"what the reader must know before using the figures: predictions, fallbacks, policies"`
+	Host   *Host     `json:"host,omitempty" doc:"the only figures that differ between repetitions of the same run"`
 }
 
 // What Run.LLCStart may be.
@@ -210,6 +212,7 @@ type TCP struct {
 	Stores            int64   `json:"stores" doc:"line segments written through to L2"`
 	BytesRead         int64   `json:"bytes_read" unit:"bytes" doc:"bytes delivered to VGPRs and LDS"`
 	BytesWritten      int64   `json:"bytes_written" unit:"bytes" doc:"bytes stored"`
+	BandwidthTBs      float64 `json:"bandwidth_tbs" unit:"TB/s" doc:"bytes read and written over the time in which they were counted"`
 	Utilization       float64 `json:"utilization" unit:"fraction" doc:"cycles the tag lookup was busy over CUs times cycles"`
 	MeanLinesInFlight float64 `json:"mean_lines_in_flight" doc:"lines outstanding to L2 a CU, averaged over cycles"`
 	Latency           Latency `json:"latency" doc:"issue of a vector-memory load to its last data"`
@@ -234,7 +237,7 @@ type Cache struct {
 	Fills        int64   `json:"fills" doc:"lines that came from the level below"`
 	WriteBacks   int64   `json:"write_backs" doc:"dirty lines written to the level below"`
 	Bytes        int64   `json:"bytes" unit:"bytes" doc:"bytes moved between this level and the one above"`
-	BandwidthTBs float64 `json:"bandwidth_tbs" unit:"TB/s" doc:"bytes over kernel_time_us"`
+	BandwidthTBs float64 `json:"bandwidth_tbs" unit:"TB/s" doc:"bytes over the time in which they were counted: kernel_time_us, or what was simulated of it"`
 	Utilization  float64 `json:"utilization" unit:"fraction" doc:"bandwidth over what the level's data paths carry at most"`
 	Queue        Latency `json:"queue" doc:"request accepted to its turn at the level's port"`
 	Latency      Latency `json:"latency" doc:"request accepted to data at the requester's port"`
@@ -244,8 +247,8 @@ type Cache struct {
 type Fabric struct {
 	BytesRead        int64   `json:"bytes_read" unit:"bytes" doc:"bytes towards the XCDs"`
 	BytesWritten     int64   `json:"bytes_written" unit:"bytes" doc:"bytes towards the IODs"`
-	ReadTBs          float64 `json:"read_tbs" unit:"TB/s" doc:"bytes_read over kernel_time_us"`
-	WriteTBs         float64 `json:"write_tbs" unit:"TB/s" doc:"bytes_written over kernel_time_us"`
+	ReadTBs          float64 `json:"read_tbs" unit:"TB/s" doc:"bytes_read over the time in which they were counted"`
+	WriteTBs         float64 `json:"write_tbs" unit:"TB/s" doc:"bytes_written over the time in which they were counted"`
 	ReadUtilization  float64 `json:"read_utilization" unit:"fraction" doc:"read_tbs over the links' capacity"`
 	WriteUtilization float64 `json:"write_utilization" unit:"fraction" doc:"write_tbs over the links' capacity"`
 	Queue            Latency `json:"queue" doc:"line ready to its head on the link"`
@@ -271,7 +274,7 @@ type Memory struct {
 	RowMisses    int64   `json:"row_misses" doc:"requests that had to open their row"`
 	Turnarounds  int64   `json:"turnarounds" doc:"changes of a channel's data bus between reading and writing"`
 	Bytes        int64   `json:"bytes" unit:"bytes" doc:"bytes read and written"`
-	BandwidthTBs float64 `json:"bandwidth_tbs" unit:"TB/s" doc:"bytes over kernel_time_us"`
+	BandwidthTBs float64 `json:"bandwidth_tbs" unit:"TB/s" doc:"bytes over the time in which they were counted: kernel_time_us, or what was simulated of it"`
 	Utilization  float64 `json:"utilization" unit:"fraction" doc:"bandwidth over the peak of all channels"`
 	Queue        Latency `json:"queue" doc:"request accepted to its head on the channel's bus, precharge and activate included"`
 	Latency      Latency `json:"latency" doc:"request accepted to data back at the LLC"`

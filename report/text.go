@@ -228,9 +228,7 @@ func writeMemory(b *strings.Builder, r *Run) error {
 	row := func(name string, requests int64, hit, flight string, bytes int64, tbs float64, q, l *Latency) {
 		t.Add(name, Thousands(requests), hit, flight, megabytes(bytes), fmt.Sprintf("%.2f", tbs), mean(q), q.P99, mean(l), l.P50, l.P99)
 	}
-	perTime := func(bytes int64) float64 { return Ratio(float64(bytes), r.KernelTimeUS) / 1e6 }
-	tcp := r.TCP.BytesRead + r.TCP.BytesWritten
-	row("L1", r.TCP.Requests, Percent(r.TCP.HitRate), Percent(r.TCP.HitInFlight), tcp, perTime(tcp), &Latency{}, &r.TCP.Latency)
+	row("L1", r.TCP.Requests, Percent(r.TCP.HitRate), Percent(r.TCP.HitInFlight), r.TCP.BytesRead+r.TCP.BytesWritten, r.TCP.BandwidthTBs, &Latency{}, &r.TCP.Latency)
 	row("L2", r.L2.Requests, Percent(r.L2.HitRate), Percent(r.L2.HitInFlight), r.L2.Bytes, r.L2.BandwidthTBs, &r.L2.Queue, &r.L2.Latency)
 	row("LLC", r.LLC.Requests, Percent(r.LLC.HitRate), Percent(r.LLC.HitInFlight), r.LLC.Bytes, r.LLC.BandwidthTBs, &r.LLC.Queue, &r.LLC.Latency)
 	row("HBM", r.HBM.Requests, "-", "-", r.HBM.Bytes, r.HBM.BandwidthTBs, &r.HBM.Queue, &r.HBM.Latency)
