@@ -69,6 +69,7 @@ type CU struct {
 	fillHead        int
 	ldsWaiting      []int32 // waves stalled until a queue entry is free, by index
 	turn            vmemTurn
+	refused         int           // waves whose scalar load the L2 has turned away, or more
 	scratch         []cache.Lines // patterns that are not kept, one per queue entry and one more
 	scratchAt       int
 	err             error
@@ -442,6 +443,7 @@ func (c *CU) LineReturned(now int64, tag uint32) int64 {
 		c.memoryDone(done, tag&^tagSMEM, CounterLGKM)
 		c.sh.scalar.insert(w.scalarLine[tag&255])
 		c.completed(w, done)
+		c.wakeRefused(now)
 	case tag&tagFetch != 0:
 		c.fetched(now, tag&^tagFetch)
 	case tag&tagCopy != 0 && c.ext != nil:
@@ -453,6 +455,24 @@ func (c *CU) LineReturned(now int64, tag uint32) int64 {
 		c.drainTCP(now)
 	}
 	return c.nextWake()
+}
+
+// wakeRefused lets the waves look again whose scalar load the L2 turned away: a line that comes meanwhile
+// may be theirs.
+func (c *CU) wakeRefused(now int64) {
+	if c.refused == 0 {
+		return
+	}
+	c.refused = 0
+	for i := range c.simds {
+		s := &c.simds[i]
+		for _, sl := range s.order {
+			w := s.waves[sl]
+			if w.reason == StallVMEMQueue && w.blame == w.pc && s.until[sl] != cache.Never && c.uops[w.pc].kind == kindSMEM {
+				c.wake(w, now)
+			}
+		}
+	}
 }
 
 // WriteAcked takes the acknowledgement of a write and returns the CU's next

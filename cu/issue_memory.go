@@ -33,6 +33,7 @@ func (c *CU) issueSMEM(w *wave, u *uop, now int64) bool {
 		line := addr &^ uint64(c.spec.TCP.LineBytes-1)
 		if retry := c.l2.Read(now, c.id, line, tag); retry != 0 {
 			c.stall(w, now, StallVMEMQueue, retry)
+			c.refused++
 			return false
 		}
 		c.st.SMEMMisses++

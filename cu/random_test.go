@@ -218,11 +218,15 @@ var statsOnly = cmpopts.IgnoreUnexported(Stats{})
 // TestRandomPrograms runs generated programs in several ways and compares
 // everything that can be seen: the cycle of every issue, every count.
 func TestRandomPrograms(t *testing.T) {
+	seeds := []uint64{1048, 2588, 3404, 5172, 5734} // scalar loads that the L2 refuses and whose line then comes
 	n := uint64(60)
 	if testing.Short() {
 		n = 10
 	}
 	for seed := range n {
+		seeds = append(seeds, seed)
+	}
+	for _, seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 2))
 		text := randomProgram(seed, 20+r.IntN(150))
 		c := config{waves: []int{1, 2, 4, 4, 8, 8}[r.IntN(6)], groups: 1 + r.IntN(3), latency: []int64{1, 100, 700}[r.IntN(3)], cold: r.IntN(2) == 0}
