@@ -73,15 +73,12 @@ func Combine(runs []*Run) *Run {
 	}
 	out.Sample = combineSamples(runs, longest)
 	if out.Sample != nil {
-		rates := make([]float64, len(traffic))
+		out.Rates = make([]float64, len(traffic))
 		for _, r := range runs {
-			if counted := r.countedCycles(); counted > 0 {
-				for i, of := range traffic {
-					rates[i] += float64(of(r)) / float64(counted) * float64(r.Cycles) / float64(cycles)
-				}
+			for i, rate := range r.rates() {
+				out.Rates[i] += rate * Ratio(float64(r.Cycles), float64(cycles))
 			}
 		}
-		out.Rates = rates
 	}
 	if cycles > 0 {
 		out.Notes = append([]string{fmt.Sprintf("%d kernels in sequence: occupancy, clusters and latencies are those of %s, which takes %s of the cycles",

@@ -28,12 +28,9 @@ func (r *Run) Derive() {
 		r.LaunchSensitivity = append(r.LaunchSensitivity, r.at(us))
 	}
 
-	us := Ratio(float64(r.countedCycles()), r.ClockMHz)
+	rates := r.rates()
 	for i, to := range []*float64{&r.TCP.BandwidthTBs, &r.L2.BandwidthTBs, &r.LLC.BandwidthTBs, &r.Fabric.ReadTBs, &r.Fabric.WriteTBs, &r.HBM.BandwidthTBs} {
-		*to = Ratio(float64(traffic[i](r)), us) / 1e6
-		if r.Rates != nil {
-			*to = r.Rates[i] * r.ClockMHz / 1e6
-		}
+		*to = rates[i] * r.ClockMHz / 1e6
 	}
 	for _, c := range []*Cache{&r.L2, &r.LLC} {
 		c.HitRate = Ratio(float64(c.Hits+c.HitsInFlight), float64(c.Requests))
@@ -47,6 +44,30 @@ func (r *Run) Derive() {
 	if h := r.Host; h != nil {
 		h.WaveInstructionsPerSecond = Ratio(float64(r.WaveInstructions), h.WallSeconds)
 		h.CyclesPerSecond = Ratio(float64(r.Cycles), h.WallSeconds)
+	}
+}
+
+// rates are the bandwidths of traffic in bytes a cycle.
+func (r *Run) rates() []float64 {
+	if r.Rates != nil {
+		return r.Rates
+	}
+	rates := make([]float64, len(traffic))
+	for i, of := range traffic {
+		rates[i] = Ratio(float64(of(r)), float64(r.countedCycles()))
+	}
+	return rates
+}
+
+// Busier takes shares of time and bandwidths from a sample to its launch, which is so many times as busy:
+// where rounds differ, a sample of them ends raggedly, and a launch whose last round is not full is less busy.
+func (r *Run) Busier(times float64) {
+	for _, of := range shares() {
+		*of(r) *= times
+	}
+	r.Rates = r.rates()
+	for i := range r.Rates {
+		r.Rates[i] *= times
 	}
 }
 

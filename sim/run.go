@@ -335,11 +335,16 @@ func runTiming(o *RunOptions, r *report.Run, machine *configs.Resolved, job *wor
 	if res.Timing.Stopped {
 		seq.cut()
 	}
-	if spread != nil {
-		spread.extrapolate(r, res, m, o.parts)
+	times := 1.0
+	switch {
+	case spread != nil:
+		times = spread.extrapolate(r, res, m, o.parts)
+	case sampled:
+		times = extrapolate(r, res, b.Launch.NumWorkgroups(), g.Capacity(), o.parts)
 	}
-	if sampled {
-		spent.stretch(extrapolate(r, res, b.Launch.NumWorkgroups(), g.Capacity(), o.parts), r.Cycles)
+	if r.Sample != nil {
+		spent.stretch(times, r.Cycles)
+		r.Busier(times * float64(res.Timing.Cycles) / float64(r.Cycles))
 	}
 	work.add(spent)
 	return rec.recording(o.Record, r, res, b)

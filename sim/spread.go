@@ -60,10 +60,11 @@ func (s *spread) choose(rounds, round int) {
 	}
 }
 
-// extrapolate turns the report of the sample into that of the whole launch.
-func (s *spread) extrapolate(r *report.Run, res *xcd.GPUResult, m *configs.Machine, parts int) {
+// extrapolate turns the report of the sample into that of the whole launch. The result is how often the
+// whole launch does the work of the sample.
+func (s *spread) extrapolate(r *report.Run, res *xcd.GPUResult, m *configs.Machine, parts int) (times float64) {
 	if s.rounds == nil {
-		return
+		return 1
 	}
 	base, per := s.fit()
 	whole := *m
@@ -71,11 +72,23 @@ func (s *spread) extrapolate(r *report.Run, res *xcd.GPUResult, m *configs.Machi
 	slots := max(1, s.round/whole.Chip.XCDs)
 	all := s.replay(&whole, m.Chip.XCDs, slots, base, per, func(int) bool { return true })
 	part := s.replay(&whole, m.Chip.XCDs, slots, base, per, func(wg int) bool { return s.rounds[wg/s.round] })
+	var work, done float64 // in the time of workgroups
+	for wg, t := range s.took {
+		if xcd.XCDOf(&whole, wg, len(s.took)) < m.Chip.XCDs {
+			took := max(base+per*float64(s.work(wg)), 0)
+			work += took
+			if t != 0 {
+				done += took
+			}
+		}
+	}
+	times = report.Ratio(work, done)
 	total := (len(s.took) + s.round - 1) / s.round
 	r.Cycles = int64(math.Round(float64(res.Timing.Cycles) * all / part))
 	r.Sample = &report.Sample{Workgroups: res.Timing.Finished, OfWorkgroups: len(s.took), Rounds: len(s.rounds), SimulatedCycles: res.Timing.Cycles, RoundCycles: r.Cycles / int64(total)}
 	r.Notes = append(r.Notes, fmt.Sprintf("sampled: %s of %s workgroups were simulated, in %d of %d rounds spread over the launch, since their work differs; a workgroup takes %.0f cycles and %.0f for each block of work; cycles are extrapolated by that, counts are those of the sample",
 		report.Thousands(int64(res.Timing.Finished)), report.Thousands(int64(len(s.took))), len(s.rounds), total, base, per))
+	return times
 }
 
 // fit is the least-squares line through the times of the workgroups that ran.

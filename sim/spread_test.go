@@ -32,14 +32,15 @@ func TestSpreadFit(t *testing.T) {
 	}
 }
 
-// TestSpreadSamplesCausal: a sampled causal launch takes as long as the whole.
+// TestSpreadSamplesCausal: a sampled causal launch takes as long as the whole, with the energy and
+// the utilisation of the whole.
 func TestSpreadSamplesCausal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs whole launches")
 	}
 	for _, kernel := range []string{"attention", "attention-backward"} {
 		o := RunOptions{Kernel: kernel, Arch: "mi355x", Threads: 2, Seed: 1, Mode: "timing",
-			Set:     []string{"chip.xcds=1", "chip.iods=1", "chip.cus_per_xcd=4", "chip.shader_engines=4", "clock.law=sustained"},
+			Set:     []string{"chip.xcds=1", "chip.iods=1", "chip.cus_per_xcd=4", "chip.shader_engines=4"},
 			Options: kv("batch", "2", "heads", "4", "seq", "1024", "causal", "true")}
 		whole, err := Run(o)
 		if err != nil {
@@ -55,6 +56,19 @@ func TestSpreadSamplesCausal(t *testing.T) {
 		}
 		if e := float64(part.Cycles)/float64(whole.Cycles) - 1; math.Abs(e) > 0.08 {
 			t.Errorf("%s: sampled %d cycles, whole %d: %+.1f %%", kernel, part.Cycles, whole.Cycles, 100*e)
+		}
+		for _, c := range []struct {
+			what        string
+			part, whole float64
+		}{
+			{"joules of matrix instructions", part.Power.Energy.Matrix, whole.Power.Energy.Matrix},
+			{"joules of CUs", part.Power.Energy.CU, whole.Power.Energy.CU},
+			{"matrix utilisation", part.MatrixUtilization, whole.MatrixUtilization},
+			{"L1 bandwidth", part.TCP.BandwidthTBs, whole.TCP.BandwidthTBs},
+		} {
+			if e := c.part/c.whole - 1; !(math.Abs(e) < 0.08) {
+				t.Errorf("%s: %s: sampled %g, whole %g: %+.1f %%", kernel, c.what, c.part, c.whole, 100*e)
+			}
 		}
 	}
 }
