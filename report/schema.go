@@ -98,7 +98,9 @@ func Markdown(keys []Key) string {
 	b.WriteString("# JSON keys of a run\n\n" +
 		"Generated from the struct tags of package `report` by `go test ./report -update`. A dot means nesting, `[]` a list;\n" +
 		"rates are fractions of 1. Everything but `host` is the same bytes when the same run is repeated.\n" +
-		"`--format csv` writes the same figures as rows of `metric,unit,value`; a number in a metric is a list index.\n\n" +
+		"`--format csv` writes the same figures as rows of `metric,unit,value`; a number in a metric is a list index.\n" +
+		"The keys of `options` below are those of the plain GEMM; other kernels, and GEMMs that have more, have the names and values of\n" +
+		"their own options in the same object, as `whisker list kernels` shows them.\n\n" +
 		"| key | type | unit | meaning |\n|---|---|---|---|\n")
 	for _, k := range keys {
 		doc := strings.ReplaceAll(k.Doc, "|", `\|`)

@@ -117,7 +117,10 @@ const DefaultDim = 8192
 // maxThreads bounds --threads; there are at most as many dies to simulate.
 const maxThreads = 256
 
-var tilePattern = regexp.MustCompile(`^[1-9][0-9]{0,4}x[1-9][0-9]{0,4}$`)
+var (
+	tilePattern  = regexp.MustCompile(`^[1-9][0-9]{0,4}x[1-9][0-9]{0,4}$`)
+	sizesPattern = regexp.MustCompile(`^[0-9]+x[0-9]+$`) // sizes, in range or not
+)
 
 // Check refuses what no machine and no kernel could run.
 func (o *RunOptions) Check() error {

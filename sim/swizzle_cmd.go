@@ -111,7 +111,11 @@ func (b *blocks) setOrder(window, chunk *int) error {
 // twoSizes reads two sizes.
 func twoSizes(flag, s, what string) (int, int, error) {
 	var m, n int
-	if !tilePattern.MatchString(s) {
+	switch {
+	case tilePattern.MatchString(s):
+	case sizesPattern.MatchString(s):
+		return 0, 0, usagef("%s is %q; each size must be from 1 to 99999", flag, s)
+	default:
 		return 0, 0, usagef("%s is %q; write it as %s", flag, s, what)
 	}
 	fmt.Sscanf(s, "%dx%d", &m, &n)

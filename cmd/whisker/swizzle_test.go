@@ -33,6 +33,8 @@ func TestSwizzleExitCodes(t *testing.T) {
 		{"swizzle show --grid 76x57 --order spiral", 2, "", "unknown --order"},
 		{"swizzle show --grid 76x57 --order hilbert -W 3", 2, "", "order hilbert has no window"},
 		{"swizzle show --grid 48", 2, "", `--grid is "48"; write it as rows x columns`},
+		{"swizzle show --grid 1000000x36", 2, "", `--grid is "1000000x36"; each size must be from 1 to 99999`},
+		{"swizzle show --grid 48x0", 2, "", `--grid is "48x0"; each size must be from 1 to 99999`},
 		{"swizzle show --grid 48x36 --first=-1", 2, "", "--first is -1"},
 		{"swizzle show --grid 48x36 --png nowhere/map.png", 2, "", "nowhere/map.png"},
 		{"swizzle estimate --tile 192", 2, "", "--tile"},
