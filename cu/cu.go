@@ -363,6 +363,7 @@ func (c *CU) stepLDS(now int64) {
 		w := c.waves[d.Tag>>8]
 		if d.Fill {
 			w.vmDone[d.Tag&255] = d.At
+			c.st.vmemDone(d.At - w.vmIssued[d.Tag&255])
 			c.memoryDone(d.At, d.Tag, CounterVM)
 		} else {
 			c.memoryDone(d.At, d.Tag, CounterLGKM)
@@ -421,6 +422,7 @@ func (c *CU) drainTCP(now int64) {
 		}
 		w := c.waves[d.Tag>>8]
 		w.vmDone[d.Tag&255] = d.At
+		c.st.vmemDone(d.At - w.vmIssued[d.Tag&255])
 		c.memoryDone(d.At, d.Tag, CounterVM)
 		if p := w.flatPos[d.Tag&255]; p != notFlat {
 			w.lgkm[p].done = d.At

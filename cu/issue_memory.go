@@ -135,6 +135,7 @@ func (c *CU) issueVMEM(w *wave, u *uop, s *simd, now int64) bool {
 		w.epoch++
 	}
 	pos := w.pushVM()
+	w.vmIssued[pos] = now
 	w.flatPos[pos] = notFlat
 	if u.flat {
 		w.flatPos[pos] = uint8(w.pushLGKM())

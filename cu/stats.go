@@ -60,6 +60,8 @@ type Stats struct {
 	LDSReadBytes, LDSWriteBytes uint64
 	LDSLatency                  cache.Histogram // issue to data, cycles
 	LDSLatencySum               uint64
+	VMEMLatency                 cache.Histogram // issue of a vector-memory instruction to the fall of vmcnt, cycles
+	VMEMLatencySum              uint64
 	Barriers                    uint64 // released
 	Conflicts                   uint64
 	VMEMLines                   uint64
@@ -119,10 +121,17 @@ func (s *Stats) Merge(o *Stats) {
 		{&s.MFMABusy, &o.MFMABusy}, {&s.VALUBusy, &o.VALUBusy}, {&s.LDSService, &o.LDSService}, {&s.LDSFill, &o.LDSFill},
 		{&s.Conflicts, &o.Conflicts}, {&s.VMEMLines, &o.VMEMLines}, {&s.LoopCycles, &o.LoopCycles}, {&s.LoopSpan, &o.LoopSpan},
 		{&s.LoopIterations, &o.LoopIterations}, {&s.LoopMFMA, &o.LoopMFMA}, {&s.LoopWaves, &o.LoopWaves},
-		{&s.LDSPort, &o.LDSPort}, {&s.LDSLatencySum, &o.LDSLatencySum}, {&s.Barriers, &o.Barriers}, {&s.LDSReadBytes, &o.LDSReadBytes}, {&s.LDSWriteBytes, &o.LDSWriteBytes},
+		{&s.LDSPort, &o.LDSPort}, {&s.LDSLatencySum, &o.LDSLatencySum}, {&s.VMEMLatencySum, &o.VMEMLatencySum}, {&s.Barriers, &o.Barriers}, {&s.LDSReadBytes, &o.LDSReadBytes}, {&s.LDSWriteBytes, &o.LDSWriteBytes},
 		{&s.SMEMHits, &o.SMEMHits}, {&s.SMEMMisses, &o.SMEMMisses}, {&s.ICacheHits, &o.ICacheHits}, {&s.ICacheMisses, &o.ICacheMisses},
 	} {
 		*p[0] += *p[1]
 	}
 	s.LDSLatency.Merge(&o.LDSLatency)
+	s.VMEMLatency.Merge(&o.VMEMLatency)
+}
+
+// vmemDone books a vector-memory instruction that took so many cycles.
+func (s *Stats) vmemDone(cycles int64) {
+	s.VMEMLatency.Add(uint64(cycles))
+	s.VMEMLatencySum += uint64(cycles)
 }

@@ -67,6 +67,7 @@ type wave struct {
 
 	lgkm       [lgkmRing]lgkmOp
 	vmDone     [vmRing]int64
+	vmIssued   [vmRing]int64
 	flatPos    [vmRing]uint8    // position in lgkm of a FLAT instruction, notFlat for others
 	scalarLine [lgkmRing]uint64 // address of an outstanding scalar load, by position
 	st         isa.State

@@ -61,13 +61,12 @@ type Completion struct {
 
 // Stats are busy times of the unit, in cycles, and counts.
 type Stats struct {
-	Requests, Fills       int64
-	ServiceCycles         int64 // banks, for instructions
-	FillCycles            int64 // banks, for direct-to-LDS data
-	InCycles, OutCycles   [Pairs]int64
-	ReturnBlockedCycles   int64 // head read waited for its return bus, banks idle
-	FillQueueMax          int
-	RequestBankWaitCycles int64 // requests' time from ready to granted
+	Requests, Fills     int64
+	ServiceCycles       int64 // banks, for instructions
+	FillCycles          int64 // banks, for direct-to-LDS data
+	InCycles, OutCycles [Pairs]int64
+	ReturnBlockedCycles int64 // head read waited for its return bus, banks idle
+	FillQueueMax        int
 }
 
 type entry struct {
@@ -348,7 +347,6 @@ func (u *Unit) grant(at int64, q int) {
 	}
 	p.n--
 	p.reserve(at)
-	u.Stats.RequestBankWaitCycles += at - e.ready
 	if idle := at - max(e.ready, u.bankFree); idle > 0 {
 		u.Stats.ReturnBlockedCycles += idle
 	}

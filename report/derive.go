@@ -40,6 +40,7 @@ func (r *Run) Derive() {
 	t := &r.TCP
 	t.HitRate = Ratio(float64(t.Hits+t.HitsInFlight), float64(t.Requests))
 	t.HitInFlight = Ratio(float64(t.HitsInFlight), float64(t.Requests))
+	r.Scalar.HitRate = Ratio(float64(r.Scalar.Hits), float64(r.Scalar.Requests))
 	r.LDS.ConflictsPer = Ratio(float64(r.LDS.BankConflicts), float64(r.LDS.Instructions))
 	if h := r.Host; h != nil {
 		h.WaveInstructionsPerSecond = Ratio(float64(r.WaveInstructions), h.WallSeconds)

@@ -48,13 +48,15 @@ type Run struct {
 	Occupancy        Occupancy `json:"occupancy"`
 	Registers        Registers `json:"registers"`
 
-	LDS    LDS    `json:"lds"`
-	TCP    TCP    `json:"tcp"`
-	L2     Cache  `json:"l2"`
-	Fabric Fabric `json:"fabric"`
-	LLC    Cache  `json:"llc"`
-	HBM    Memory `json:"hbm"`
-	Drift  Drift  `json:"drift" doc:"how far apart the workgroups of an XCD are"`
+	LDS    LDS              `json:"lds"`
+	TCP    TCP              `json:"tcp"`
+	Scalar ScalarCache      `json:"scalar_cache"`
+	Fetch  InstructionCache `json:"instruction_cache"`
+	L2     Cache            `json:"l2"`
+	Fabric Fabric           `json:"fabric"`
+	LLC    Cache            `json:"llc"`
+	HBM    Memory           `json:"hbm"`
+	Drift  Drift            `json:"drift" doc:"how far apart the workgroups of an XCD are"`
 
 	Parts        []Part        `json:"kernels,omitempty" doc:"the kernels of a measurement that runs several in sequence"`
 	Counters     Counts        `json:"counters" doc:"rocprof's counter names, where the meaning is the same"`
@@ -202,20 +204,36 @@ type LDS struct {
 
 // TCP is the vector L1 with its queue, all CUs.
 type TCP struct {
-	Instructions      int64   `json:"instructions" doc:"vector-memory instructions"`
-	Requests          int64   `json:"requests" doc:"line lookups of reads"`
-	Hits              int64   `json:"hits" doc:"lookups that found their line present"`
-	HitsInFlight      int64   `json:"hits_in_flight" doc:"lookups that found their line already asked for"`
-	Misses            int64   `json:"misses" doc:"lookups that asked L2 for the line"`
-	HitRate           float64 `json:"hit_rate" unit:"fraction" doc:"hits and hits in flight over requests"`
-	HitInFlight       float64 `json:"hit_in_flight" unit:"fraction" doc:"hits in flight over requests: part of hit_rate"`
-	Stores            int64   `json:"stores" doc:"line segments written through to L2"`
-	BytesRead         int64   `json:"bytes_read" unit:"bytes" doc:"bytes delivered to VGPRs and LDS"`
-	BytesWritten      int64   `json:"bytes_written" unit:"bytes" doc:"bytes stored"`
-	BandwidthTBs      float64 `json:"bandwidth_tbs" unit:"TB/s" doc:"bytes read and written over the time in which they were counted"`
-	Utilization       float64 `json:"utilization" unit:"fraction" doc:"cycles the tag lookup was busy over CUs times cycles"`
-	MeanLinesInFlight float64 `json:"mean_lines_in_flight" doc:"lines outstanding to L2 a CU, averaged over cycles"`
-	Latency           Latency `json:"latency" doc:"issue of a vector-memory load to its last data"`
+	Instructions       int64   `json:"instructions" doc:"vector-memory instructions"`
+	Requests           int64   `json:"requests" doc:"line lookups of reads"`
+	Hits               int64   `json:"hits" doc:"lookups that found their line present"`
+	HitsInFlight       int64   `json:"hits_in_flight" doc:"lookups that found their line already asked for"`
+	Misses             int64   `json:"misses" doc:"lookups that asked L2 for the line"`
+	HitRate            float64 `json:"hit_rate" unit:"fraction" doc:"hits and hits in flight over requests"`
+	HitInFlight        float64 `json:"hit_in_flight" unit:"fraction" doc:"hits in flight over requests: part of hit_rate"`
+	Stores             int64   `json:"stores" doc:"line segments written through to L2"`
+	BytesRead          int64   `json:"bytes_read" unit:"bytes" doc:"bytes delivered to VGPRs and LDS"`
+	BytesWritten       int64   `json:"bytes_written" unit:"bytes" doc:"bytes stored"`
+	BandwidthTBs       float64 `json:"bandwidth_tbs" unit:"TB/s" doc:"bytes read and written over the time in which they were counted"`
+	Utilization        float64 `json:"utilization" unit:"fraction" doc:"cycles the tag lookup was busy over CUs times cycles"`
+	SetFullCycles      int64   `json:"set_full_cycles" unit:"cycles" doc:"lookups waited for a way of their set, all in flight; summed over CUs"`
+	StoreQueueCycles   int64   `json:"store_queue_cycles" unit:"cycles" doc:"lookups of stores waited for room among the stores under way; summed over CUs"`
+	MeanLinesInFlight  float64 `json:"mean_lines_in_flight" doc:"lines outstanding to L2 a CU, averaged over cycles"`
+	Latency            Latency `json:"latency" doc:"lookup of a line that missed to its data"`
+	InstructionLatency Latency `json:"instruction_latency" doc:"issue of a vector-memory instruction to the fall of its counter, stores and atomics included"`
+}
+
+// ScalarCache is what s_load found in the caches that CUs share, all CUs.
+type ScalarCache struct {
+	Requests int64   `json:"requests" doc:"scalar loads"`
+	Hits     int64   `json:"hits" doc:"those whose line was there"`
+	HitRate  float64 `json:"hit_rate" unit:"fraction" doc:"hits over requests"`
+}
+
+// InstructionCache is the caches of instructions that CUs share, all CUs.
+type InstructionCache struct {
+	Lookups int64 `json:"lookups" doc:"lines that waves came to and found"`
+	Fetched int64 `json:"fetched" doc:"lines asked of the L2, those asked for along with the line before included"`
 }
 
 // Cache is one level of cache behind the CUs, all dies.

@@ -235,11 +235,18 @@ func writeMemory(b *strings.Builder, r *Run) error {
 	if _, err := t.WriteTo(b); err != nil {
 		return err
 	}
-	if start := map[string]string{LLCWarm: "warm, as an earlier launch leaves it", LLCLaunched: "as the launches before left it", LLCCold: "cold"}[r.LLCStart]; start != "" {
-		fmt.Fprintf(b, "  the LLC starts %s\n", start)
+	if l := &r.TCP.InstructionLatency; l.Count > 0 {
+		fmt.Fprintf(b, "  a vector-memory instruction takes %.0f cycles from issue to counter, p99 %d\n", l.Mean, l.P99)
+	}
+	var llc []string
+	if start := map[string]string{LLCWarm: "starts warm, as an earlier launch leaves it", LLCLaunched: "starts as the launches before left it", LLCCold: "starts cold"}[r.LLCStart]; start != "" {
+		llc = append(llc, start)
 	}
 	if c := &r.LLC; c.Writes > 0 && c.Reads > 0 {
-		fmt.Fprintf(b, "  LLC hits of reads alone: %s\n", Percent(c.ReadHitRate))
+		llc = append(llc, "has "+Percent(c.ReadHitRate)+" of hits for reads alone")
+	}
+	if len(llc) > 0 {
+		fmt.Fprintf(b, "  the LLC %s\n", strings.Join(llc, "; "))
 	}
 	if n := r.L2.Atomics; n > 0 {
 		fmt.Fprintf(b, "  L2 atomics: %s lines, %s of them fetched first; %s MB of operands; %.0f cycles of a channel each\n",

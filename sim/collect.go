@@ -150,7 +150,7 @@ func collect(r *report.Run, res *xcd.GPUResult, m *configs.Machine, b *workloads
 		r.Notes = append(r.Notes, note)
 	}
 	collectLDS(r, res, m)
-	collectTCP(r, &res.TCP, res.Timing.Cycles)
+	collectTCP(r, &res.TCP, st, res.Timing.Cycles)
 	r.L2 = level(&mem.L2, res.Timing.Cycles, "cycles", 1)
 	r.LLC = level(&mem.LLC, res.Timing.Cycles, "ns", 1000/law.mhz)
 	cyc := float64(res.Timing.Cycles)
@@ -222,14 +222,19 @@ func collectLDS(r *report.Run, res *xcd.GPUResult, m *configs.Machine) {
 	}
 }
 
-func collectTCP(r *report.Run, t *cache.TCPStats, cycles int64) {
+func collectTCP(r *report.Run, t *cache.TCPStats, st *cu.Stats, cycles int64) {
 	r.TCP = report.TCP{
 		Instructions: int64(t.Instructions), Requests: int64(t.Requests), Hits: int64(t.Hits), HitsInFlight: int64(t.HitsInFlight),
 		Misses: int64(t.Misses), Stores: int64(t.StoreSegments), BytesRead: int64(t.BytesDelivered), BytesWritten: int64(t.BytesOut),
 		Utilization:       report.Ratio(float64(t.BusyCycles), float64(r.Machine.CUs)*float64(cycles)),
 		MeanLinesInFlight: report.Ratio(float64(t.LatencySum), float64(r.Machine.CUs)*float64(cycles)),
 		Latency:           report.NewLatency("cycles", report.PowerBuckets(t.Latency[:]), report.Ratio(float64(t.LatencySum), float64(t.Misses))),
+		SetFullCycles:     int64(t.StallSetFull), StoreQueueCycles: int64(t.StallStore),
 	}
+	l := report.NewLatency("cycles", report.PowerBuckets(st.VMEMLatency[:]), 0)
+	r.TCP.InstructionLatency = report.NewLatency("cycles", report.PowerBuckets(st.VMEMLatency[:]), report.Ratio(float64(st.VMEMLatencySum), float64(l.Count)))
+	r.Scalar = report.ScalarCache{Requests: int64(st.SMEMHits + st.SMEMMisses), Hits: int64(st.SMEMHits)}
+	r.Fetch = report.InstructionCache{Lookups: int64(st.ICacheHits), Fetched: int64(st.ICacheMisses)}
 }
 
 // level reports one cache level; scale turns core cycles into the unit.

@@ -20,6 +20,7 @@ var profiled = map[string]struct {
 		return float64(r.Fabric.BytesRead) / float64(m.L2.LineBytes)
 	}},
 	"EA read latency": {"cycles", "the clock of the profiled run is not known; here at the run's own", eaLatency},
+	"VMEM latency":    {"cycles", "", func(r *report.Run, _ *configs.Machine) float64 { return r.TCP.InstructionLatency.Mean }},
 	"LDS latency":     {"cycles", "", func(r *report.Run, _ *configs.Machine) float64 { return r.LDS.Latency.Mean }},
 }
 
