@@ -320,6 +320,14 @@ func (c *CU) nextWake() int64 {
 // it.
 func (c *CU) Step(now int64) int64 {
 	c.now = now
+	if c.tcpNext <= now {
+		c.tcpNext = c.tcp.Step(now)
+		c.drainTCP(now)
+		if c.turn.n > 0 {
+			c.wakeVMEM()
+		}
+	}
+	// After the TCP: a load that fetches nothing, since all of it is out of range, is done at once.
 	for c.fillHead < len(c.fills) && c.fills[c.fillHead].at <= now {
 		f := &c.fills[c.fillHead]
 		c.lds.PushFill(now, int(f.bytes), f.tag)
@@ -327,13 +335,6 @@ func (c *CU) Step(now int64) int64 {
 		c.fillHead++
 		if c.fillHead == len(c.fills) {
 			c.fills, c.fillHead = c.fills[:0], 0
-		}
-	}
-	if c.tcpNext <= now {
-		c.tcpNext = c.tcp.Step(now)
-		c.drainTCP(now)
-		if c.turn.n > 0 {
-			c.wakeVMEM()
 		}
 	}
 	if c.ldsNext <= now {

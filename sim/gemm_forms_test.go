@@ -14,9 +14,18 @@ func TestGEMMForms(t *testing.T) {
 		"m=256 n=256 mfma=32x32x16",
 		"m=320 n=256 tile=192x256", // ragged
 		"m=192 n=256 tile=192x256 variant=v1",
+		"m=200 n=256 tile=192x256 variant=v1", // ragged: whole loads lie beyond M, alone under way
+		"m=272 n=256 mfma=32x32x16",           // ragged
+		"m=272 n=256 tile=256x256",            // ragged
+		"m=132 n=128 tile=128x128",            // ragged
+		"m=260 n=256 schedule=interleave4",    // ragged
 		"m=128 n=256" + pc,
 		"m=200 n=256 stages=3" + pc, // ragged
 		"m=192 n=256 consumers=12" + pc,
+		"m=200 n=256 consumers=12" + pc, // ragged
+		"m=200 n=256 consumers=12 handshake=lds-atomic" + pc,
+		"m=200 n=256 consumers=12 handshake=lds-atomic variant=v1" + pc,
+		"m=130 n=256 stages=3 handshake=lds-atomic" + pc,
 		"m=192 n=256 consumers=12 handshake=lds-atomic" + pc,
 		"m=192 n=256 consumers=12 handshake=lds-atomic variant=v1" + pc,
 		"m=128 n=256 stages=3 handshake=lds-atomic" + pc,
