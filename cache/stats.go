@@ -12,6 +12,7 @@ type LevelStats struct {
 	AtomicHitsInFlight                            uint64
 	AtomicBytes                                   uint64 // operands
 	AtomicCycles                                  uint64 // of the channels' ports
+	PortCycles                                    uint64 // L2 only: of the channels' ports, all requests
 	ReadBytes, WriteBytes                         uint64 // asked for by the level above
 	Fills, FillBytes                              uint64 // from the level below
 	Beside                                        uint64 // LLC only: lines fetched beside another
@@ -58,6 +59,7 @@ func (s *LevelStats) Merge(o *LevelStats) {
 	s.AtomicHitsInFlight += o.AtomicHitsInFlight
 	s.AtomicBytes += o.AtomicBytes
 	s.AtomicCycles += o.AtomicCycles
+	s.PortCycles += o.PortCycles
 	s.ReadBytes += o.ReadBytes
 	s.WriteBytes += o.WriteBytes
 	s.Fills += o.Fills

@@ -282,6 +282,7 @@ func (t *TCC) serve(r *tccRequest, from int64) bool {
 		}
 		ch.free = start + t.writeCost(int(r.bytes))
 	}
+	t.stats.PortCycles += uint64(ch.free - start)
 	t.stats.waited(start - r.arrived)
 	ch.starts[ch.next] = start
 	if ch.next++; ch.next == len(ch.starts) {
@@ -465,6 +466,19 @@ func (t *TCC) fill(now int64, id uint32) {
 		ch.stallHead = (ch.stallHead + 1) % len(ch.stalled)
 		ch.stallLen--
 	}
+}
+
+// Dirty counts the lines that Flush would write back, and their bytes.
+func (t *TCC) Dirty() (lines, bytes int) {
+	for i := range t.tags.sets {
+		for _, state := range &t.tags.sets[i].state {
+			if dirty := int(state & lineDirtyMask); dirty != 0 {
+				lines++
+				bytes += dirty
+			}
+		}
+	}
+	return lines, bytes
 }
 
 // Flush writes back every dirty line and invalidates the cache, as the end of a

@@ -87,6 +87,7 @@ func (c *CU) issued(w *wave, u *uop, now, next int64, gap StallReason) {
 	}
 	c.st.addHit(w.pc)
 	c.st.IssuedCount[u.unit]++
+	w.issues++
 	if c.observed {
 		c.showIssue(w, now)
 	}
@@ -166,7 +167,10 @@ func (c *CU) markLoop(w *wave, now int64, in bool) {
 		return
 	}
 	c.st.LoopCycles += uint64(now - w.loopAt)
-	c.st.LoopWaves++
+	if !w.looped { // code out of line that comes back is left and entered again
+		w.looped = true
+		c.st.LoopWaves++
+	}
 	if c.loopWaves--; c.loopWaves == 0 {
 		c.st.LoopSpan += uint64(now - c.loopSince)
 	}
@@ -418,6 +422,7 @@ func (c *CU) endWave(w *wave, u *uop, now int64) {
 	g := w.wg
 	g.alive--
 	c.st.WaveCycles += uint64(end - w.start)
+	g.issues += w.issues
 	c.simds[w.simd].free |= 1 << w.slot
 	if g.alive > 0 {
 		c.releaseBarrier(g, w, now)
@@ -430,6 +435,7 @@ func (c *CU) endWave(w *wave, u *uop, now int64) {
 		}
 	}
 	c.st.Workgroups++
+	c.st.EndedIssues += g.issues
 	c.freeWG = append(c.freeWG, g)
 	if c.groupEnded != nil {
 		c.groupEnded(g.id, g.start, end)

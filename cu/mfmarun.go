@@ -93,6 +93,7 @@ func (c *CU) bookRun(s *simd, end int64) (last int64) {
 	st, slot, k := c.st, c.spec.IssueInterval, uint64(n)
 	st.Stalls[StallMatrix] += k * uint64(r.step-slot)
 	st.IssuedCount[u.unit] += k
+	w.issues += k
 	st.MFMABusy += k * uint64(u.busy)
 	if w.inLoop {
 		st.LoopMFMA += k * uint64(u.busy)

@@ -50,7 +50,8 @@ type Stats struct {
 	Stalls      [NumStalls]uint64
 	WaveCycles  uint64 // sum over waves of end minus start
 	Waves       uint64
-	Workgroups  uint64
+	Workgroups  uint64 // that have ended
+	EndedIssues uint64 // instructions of these
 
 	MFMABusy                    uint64 // SIMD-cycles
 	VALUBusy                    uint64 // SIMD-cycles
@@ -117,7 +118,7 @@ func (s *Stats) Merge(o *Stats) {
 		s.Stalls[r] += o.Stalls[r]
 	}
 	for _, p := range [...][2]*uint64{
-		{&s.WaveCycles, &o.WaveCycles}, {&s.Waves, &o.Waves}, {&s.Workgroups, &o.Workgroups},
+		{&s.WaveCycles, &o.WaveCycles}, {&s.Waves, &o.Waves}, {&s.Workgroups, &o.Workgroups}, {&s.EndedIssues, &o.EndedIssues},
 		{&s.MFMABusy, &o.MFMABusy}, {&s.VALUBusy, &o.VALUBusy}, {&s.LDSService, &o.LDSService}, {&s.LDSFill, &o.LDSFill},
 		{&s.Conflicts, &o.Conflicts}, {&s.VMEMLines, &o.VMEMLines}, {&s.LoopCycles, &o.LoopCycles}, {&s.LoopSpan, &o.LoopSpan},
 		{&s.LoopIterations, &o.LoopIterations}, {&s.LoopMFMA, &o.LoopMFMA}, {&s.LoopWaves, &o.LoopWaves},

@@ -20,6 +20,7 @@ type workgroup struct {
 	alive    int // waves that have not ended
 	arrived  int // waves at the barrier
 	start    int64
+	issues   uint64 // instructions of waves that have ended
 	lds      []byte
 	bars     []mbar // barrier objects
 	ldsDirty [2]int // bytes written without computing their value, [lo, hi)
@@ -28,7 +29,8 @@ type workgroup struct {
 
 // wave is a resident wave: scheduling state first, architectural state behind.
 type wave struct {
-	last   int64 // cycles before this one are accounted
+	last   int64  // cycles before this one are accounted
+	issues uint64 // instructions
 	reason StallReason
 	blame  int32 // instruction that the current reason is booked on
 	pc     int32
@@ -40,6 +42,7 @@ type wave struct {
 	atBar  bool
 	ended  bool
 	inLoop bool
+	looped bool   // has left the marked loop
 	until  *int64 // the wave's of simd.until
 
 	vmHead, vmTail     uint32

@@ -87,6 +87,9 @@ func Compare(nameA string, a *Run, nameB string, b *Run) (*Comparison, error) {
 		c.Notes = append(c.Notes, fmt.Sprintf("A has %s on %s, B %s on %s: CUs without work have no share in the table of reasons",
 			counted(a.Launch.Workgroups, "workgroup"), counted(a.Machine.CUs, "CU"), counted(b.Launch.Workgroups, "workgroup"), counted(b.Machine.CUs, "CU")))
 	}
+	if a.Sample != nil || b.Sample != nil {
+		c.Notes = append(c.Notes, fmt.Sprintf("A was simulated %s, B %s: cycles and rates are of the whole launches, counts of what was simulated", part(a), part(b)))
+	}
 	if a.Version != b.Version {
 		c.Notes = append(c.Notes, "the runs are of different versions of Whisker, which may explain a difference")
 	}
@@ -115,6 +118,14 @@ var comparedLevels = []string{"lds.instructions", "lds.bank_conflicts", "lds.ban
 	"hbm.requests", "hbm.bytes", "hbm.bandwidth_tbs", "hbm.latency.mean"}
 
 func (c *Comparison) figures(a, b *Run) { c.Figures = pick(a, b, compared) }
+
+// part says how much of a launch a run simulated.
+func part(r *Run) string {
+	if r.Sample == nil {
+		return "whole"
+	}
+	return fmt.Sprintf("in part (%s of %s)", Thousands(int64(r.Sample.Workgroups)), counted(r.Sample.OfWorkgroups, "workgroup"))
+}
 
 func levels(a, b *Run) []Difference { return pick(a, b, comparedLevels) }
 

@@ -44,7 +44,7 @@ func (r *Run) Derive() {
 	r.LDS.ConflictsPer = Ratio(float64(r.LDS.BankConflicts), float64(r.LDS.Instructions))
 	if h := r.Host; h != nil {
 		h.WaveInstructionsPerSecond = Ratio(float64(r.WaveInstructions), h.WallSeconds)
-		h.CyclesPerSecond = Ratio(float64(r.Cycles), h.WallSeconds)
+		h.CyclesPerSecond = Ratio(float64(r.countedCycles()), h.WallSeconds)
 	}
 }
 

@@ -53,17 +53,29 @@ func NewLatency(unit string, buckets []Bucket, mean float64) Latency {
 	return l
 }
 
+// meanOf is the mean of a bucket's samples, those of others being in the middle of theirs.
+func (l *Latency) meanOf(b Bucket) float64 {
+	sum := l.Mean * float64(l.Count)
+	for _, o := range l.Buckets {
+		if o != b {
+			sum -= float64(o.Count) * float64(o.From+o.Below-1) / 2
+		}
+	}
+	return sum / float64(b.Count)
+}
+
 // percentile finds the p-th percentile sample and places it in its bucket as
-// if the bucket's samples were spread evenly, in a single bucket about their mean.
+// if the bucket's samples were spread evenly, in one that has most of the samples about their mean.
 func (l *Latency) percentile(p int64) int64 {
 	rank := (l.Count*p + 99) / 100
 	var seen int64
 	for _, b := range l.Buckets {
 		if seen+b.Count >= rank {
 			from, to := float64(b.From), float64(b.Below-1)
-			if len(l.Buckets) == 1 {
-				half := max(0, min(l.Mean-from, to-l.Mean))
-				from, to = l.Mean-half, l.Mean+half
+			if 2*b.Count > l.Count { // what the others leave of the sum is about this one's mean
+				mean := max(from, min(to, l.meanOf(b)))
+				half := min(mean-from, to-mean)
+				from, to = mean-half, mean+half
 			}
 			return int64(from + (to-from)*(float64(rank-seen)-0.5)/float64(b.Count) + 0.5)
 		}

@@ -15,7 +15,7 @@ type Run struct {
 	LLCStart string `json:"llc_start" doc:"what the LLC holds at the start: warm, what an earlier launch of the same kernel leaves; launched, what the launches of --warmup left; cold, nothing; empty in functional mode"`
 
 	Cycles            int64     `json:"cycles" unit:"cycles" doc:"core clock cycles from the first workgroup's launch until every L2 has written back what it holds"`
-	WriteBackCycles   int64     `json:"write_back_cycles" unit:"cycles" doc:"of the cycles, those after the last workgroup's end, in which the L2s write back; of several kernels all; 0 when only the first rounds were simulated"`
+	WriteBackCycles   int64     `json:"write_back_cycles" unit:"cycles" doc:"of the cycles, those after the last workgroup's end, in which the L2s write back; of several kernels all; of a sample, what they would take for what they held at its end"`
 	ClockMHz          float64   `json:"clock_mhz" unit:"MHz" doc:"core clock that the cycles are turned into time with"`
 	Clock             Clock     `json:"clock"`
 	HostSync          *HostSync `json:"host_sync,omitempty" doc:"where the constant behind host_sync_us comes from; absent when the host does not wait"`
@@ -36,7 +36,7 @@ type Run struct {
 
 	MatrixUtilization     float64 `json:"matrix_utilization" unit:"fraction" doc:"matrix pipe busy cycles over SIMDs times cycles"`
 	LoopMatrixUtilization float64 `json:"loop_matrix_utilization" unit:"fraction" doc:"the same over the kernel's main loop alone: from the first to the last loop instruction of each workgroup; 0 when the kernel has no marked loop"`
-	LoopCyclesPerStep     float64 `json:"loop_cycles_per_step" unit:"cycles" doc:"mean cycles of one K step of the main loop; 0 when the kernel has no marked loop"`
+	LoopCyclesPerStep     float64 `json:"loop_cycles_per_step" unit:"cycles" doc:"mean cycles of a step of the main loop: a K step of a GEMM, a block of keys or queries of attention; 0 when the kernel has no marked loop"`
 	VALUUtilization       float64 `json:"valu_utilization" unit:"fraction" doc:"vector ALU busy cycles over SIMDs times cycles"`
 	SALUUtilization       float64 `json:"salu_utilization" unit:"fraction" doc:"wave-cycles that issued scalar ALU instructions over SIMDs times cycles"`
 	IssueUtilization      float64 `json:"issue_utilization" unit:"fraction" doc:"wave instructions over the issue slots that SIMD visits offer at one instruction each"`
@@ -125,7 +125,7 @@ type Clock struct {
 	Law        string   `json:"law" doc:"clock law of the machine file"`
 	Class      string   `json:"class" doc:"class of the clock's constants: published, measured, derived, calibrated or assumed"`
 	FittedOn   []string `json:"fitted_on" doc:"points that a calibrated clock was fitted on"`
-	Prediction bool     `json:"prediction" doc:"true when this very point is not among fitted_on"`
+	Prediction bool     `json:"prediction" doc:"true when the constants were fitted and this very point is not among fitted_on"`
 }
 
 // HostSync says where the time comes from that the host's wait for the device
@@ -134,7 +134,7 @@ type HostSync struct {
 	Why        string   `json:"why" doc:"how it is known that the host waits: published or assumed of the kernel's original, or asked for"`
 	Class      string   `json:"class" doc:"class of dispatch.host_sync_us"`
 	FittedOn   []string `json:"fitted_on" doc:"points that it was fitted on"`
-	Prediction bool     `json:"prediction" doc:"true when this very point is not among fitted_on"`
+	Prediction bool     `json:"prediction" doc:"true when the constants were fitted and this very point is not among fitted_on"`
 }
 
 // Sample says what part of a launch was simulated.
@@ -149,6 +149,7 @@ type Sample struct {
 // Power is the power budget of a run. Energies are at the voltage floor.
 type Power struct {
 	LimitW       float64 `json:"limit_w" unit:"W" doc:"sustained board limit"`
+	CoreFactor   float64 `json:"core_factor" doc:"what the core's energies (matrix, CUs, VALU, LDS, L2) are multiplied with at clock_mhz: its voltage over the floor's, squared"`
 	Watts        float64 `json:"watts" unit:"W" doc:"board power of this run at clock_mhz"`
 	StaticW      float64 `json:"static_w" unit:"W" doc:"part of watts that does not depend on the work"`
 	SimulatedMHz float64 `json:"simulated_mhz" unit:"MHz" doc:"clock that the cycles were simulated at: within 1 % of clock_mhz, which the budget gives for their work"`
@@ -199,7 +200,7 @@ type LDS struct {
 	BankUtilization float64 `json:"bank_utilization" unit:"fraction" doc:"cycles the banks served a phase or a fill over CUs times cycles"`
 	PortUtilization float64 `json:"port_utilization" unit:"fraction" doc:"cycles the SIMD-pair ports carried data over ports times cycles"`
 	FillUtilization float64 `json:"fill_utilization" unit:"fraction" doc:"cycles the banks took direct-to-LDS data over CUs times cycles"`
-	Latency         Latency `json:"latency" doc:"issue of a DS read to its data in the VGPR"`
+	Latency         Latency `json:"latency" doc:"issue of an LDS instruction, reads, writes and atomics, to the fall of its counter"`
 }
 
 // TCP is the vector L1 with its queue, all CUs.
@@ -256,7 +257,7 @@ type Cache struct {
 	WriteBacks   int64   `json:"write_backs" doc:"dirty lines written to the level below"`
 	Bytes        int64   `json:"bytes" unit:"bytes" doc:"bytes moved between this level and the one above"`
 	BandwidthTBs float64 `json:"bandwidth_tbs" unit:"TB/s" doc:"bytes over the time in which they were counted: kernel_time_us, or what was simulated of it"`
-	Utilization  float64 `json:"utilization" unit:"fraction" doc:"bandwidth over what the level's data paths carry at most"`
+	Utilization  float64 `json:"utilization" unit:"fraction" doc:"L2: time of the channels' ports, reads, writes and atomics; LLC: bandwidth over what its data paths carry at most"`
 	Queue        Latency `json:"queue" doc:"request accepted to its turn at the level's port"`
 	Latency      Latency `json:"latency" doc:"request accepted to data at the requester's port"`
 }
@@ -278,9 +279,9 @@ type Fabric struct {
 // loop: the CU that was furthest in the launch against the least far one.
 type Drift struct {
 	Samples int       `json:"samples" doc:"points in time at which the spread was taken; 0 for a kernel without a main loop"`
-	Mean    float64   `json:"mean" unit:"K steps" doc:"spread, mean over XCDs and time"`
-	Max     float64   `json:"max" unit:"K steps" doc:"largest spread of an XCD"`
-	Tenths  []float64 `json:"tenths,omitempty" unit:"K steps" doc:"mean spread in each tenth of the run"`
+	Mean    float64   `json:"mean" unit:"steps" doc:"spread, mean over XCDs and time"`
+	Max     float64   `json:"max" unit:"steps" doc:"largest spread of an XCD"`
+	Tenths  []float64 `json:"tenths,omitempty" unit:"steps" doc:"mean spread in each tenth of the run"`
 }
 
 // Memory is HBM, all stacks.

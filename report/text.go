@@ -108,8 +108,8 @@ func writeTime(b *strings.Builder, r *Run) error {
 	}
 	if p := r.Power; p != nil {
 		e := &p.Energy
-		fmt.Fprintf(b, "  power: %.0f of %.0f W; joules: matrix %.3g, CUs %.3g, VALU %.3g, LDS %.3g, L2 %.3g, fabric %.3g, HBM %.3g\n", p.Watts, p.LimitW,
-			e.Matrix, e.CU, e.VALU, e.LDS, e.L2, e.Fabric, e.HBM)
+		fmt.Fprintf(b, "  power: %.0f of %.0f W, %.0f static; joules: %.2f x (matrix %.3g, CUs %.3g, VALU %.3g, LDS %.3g, L2 %.3g), fabric %.3g, HBM %.3g\n", p.Watts, p.LimitW,
+			p.StaticW, p.CoreFactor, e.Matrix, e.CU, e.VALU, e.LDS, e.L2, e.Fabric, e.HBM)
 	}
 	wait := ""
 	if r.HostSyncUS > 0 {
@@ -143,7 +143,7 @@ func writeTime(b *strings.Builder, r *Run) error {
 	}
 	fmt.Fprintf(b, "  other launch overheads: %s\n", strings.Join(parts, ", "))
 	if r.LoopCyclesPerStep > 0 {
-		fmt.Fprintf(b, "  main loop: %.1f cycles a K step\n", r.LoopCyclesPerStep)
+		fmt.Fprintf(b, "  main loop: %.1f cycles a %s\n", r.LoopCyclesPerStep, r.step())
 	}
 	return nil
 }
@@ -213,6 +213,14 @@ func writeClusters(b *strings.Builder, r *Run) error {
 	return err
 }
 
+// step is what a turn of the main loop goes on by: K where there is one.
+func (r *Run) step() string {
+	if r.Options.K > 0 {
+		return "K step"
+	}
+	return "loop step"
+}
+
 func writeMemory(b *strings.Builder, r *Run) error {
 	if r.Cycles == 0 {
 		return nil
@@ -253,7 +261,7 @@ func writeMemory(b *strings.Builder, r *Run) error {
 			Thousands(n), Percent(Ratio(float64(r.L2.AtomicMisses), float64(n))), megabytes(r.L2.AtomicBytes), Ratio(float64(r.L2.AtomicCycles), float64(n)))
 	}
 	if d := &r.Drift; d.Samples > 0 {
-		fmt.Fprintf(b, "  CUs of an XCD are %.1f K steps apart in the mean, %.1f at most\n", d.Mean, d.Max)
+		fmt.Fprintf(b, "  CUs of an XCD are %.1f %ss apart in the mean, %.1f at most\n", d.Mean, r.step(), d.Max)
 	}
 	return nil
 }

@@ -125,7 +125,7 @@ func collect(r *report.Run, res *xcd.GPUResult, m *configs.Machine, b *workloads
 	for s := cu.StallReason(0); s < cu.NumStalls; s++ {
 		must(r.Stalls.Add(s.String(), int64(st.Stalls[s])))
 	}
-	r.WaveCycles = int64(st.WaveCycles)
+	r.WaveCycles = int64(st.WaveTime()) // of a sample, those of waves that have not ended too
 
 	simdCycles := float64(simds) * float64(res.Timing.Cycles)
 	r.MatrixUtilization = report.Ratio(float64(st.MFMABusy), simdCycles)
@@ -142,7 +142,7 @@ func collect(r *report.Run, res *xcd.GPUResult, m *configs.Machine, b *workloads
 
 	o := &r.Occupancy
 	o.WavesPerSIMD, o.WorkgroupsPerCU, o.Limiter = res.Occupancy.WavesPerSIMD, res.Occupancy.WorkgroupsPerCU, res.Occupancy.Limiter
-	o.MeanWavesPerSIMD = report.Ratio(float64(st.WaveCycles), simdCycles)
+	o.MeanWavesPerSIMD = report.Ratio(float64(r.WaveCycles), simdCycles)
 	o.EmptySlotCycles = simds*int64(m.CU.WaveSlotsPerSIMD)*res.Timing.Cycles - r.WaveCycles
 
 	r.Notes = append(r.Notes, notes(r)...)
@@ -154,7 +154,7 @@ func collect(r *report.Run, res *xcd.GPUResult, m *configs.Machine, b *workloads
 	r.L2 = level(&mem.L2, res.Timing.Cycles, "cycles", 1)
 	r.LLC = level(&mem.LLC, res.Timing.Cycles, "ns", 1000/law.mhz)
 	cyc := float64(res.Timing.Cycles)
-	r.L2.Utilization = report.Ratio(float64(mem.L2.ReadBytes), cyc*float64(m.Chip.XCDs*m.L2.Channels*m.L2.ReadBytesPerCycle))
+	r.L2.Utilization = report.Ratio(float64(mem.L2.PortCycles), cyc*float64(m.Chip.XCDs*m.L2.Channels))
 	us := cyc / law.mhz
 	r.LLC.Utilization = report.Ratio(float64(r.LLC.Bytes)/us/1e3, m.LLC.GBs)
 	r.Fabric = report.Fabric{BytesRead: int64(mem.Fabric.ReadBytes), BytesWritten: int64(mem.Fabric.WriteBytes),
@@ -201,7 +201,7 @@ func peakTFLOPS(k *isa.Kernel, m *configs.Machine, cus int64, mhz float64) float
 	for i := range k.Insts {
 		c := isa.Classify(k.CPU, &k.Insts[i])
 		if c.Unit == isa.UnitMFMA && c.Passes > 0 {
-			best = max(best, float64(c.FLOPs)/(float64(c.Passes)*float64(m.MFMA.PassCycles)*m.MFMA.Scale))
+			best = max(best, float64(c.FLOPs)/(math.Ceil(float64(c.Passes)*m.MFMA.Scale)*float64(m.MFMA.PassCycles)))
 		}
 	}
 	return best * float64(cus) * float64(m.CU.SIMDs) * mhz / 1e6
@@ -250,15 +250,26 @@ func level(s *cache.LevelStats, cycles int64, unit string, scale float64) report
 	}
 }
 
+// scaled turns the edges of buckets into another unit; what falls together is put together.
 func scaled(b []report.Bucket, scale float64) []report.Bucket {
 	if scale == 1 {
 		return b
 	}
-	for i := range b {
-		b[i].From = int64(float64(b[i].From) * scale)
-		b[i].Below = int64(float64(b[i].Below)*scale) + 1
+	var out []report.Bucket
+	for _, x := range b {
+		x.From, x.Below = int64(math.Round(float64(x.From)*scale)), int64(math.Round(float64(x.Below)*scale))
+		if x.Below <= x.From {
+			x.Below = x.From + 1
+		}
+		if n := len(out); n > 0 && x.From < out[n-1].Below {
+			if x.From = out[n-1].Below; x.Below <= x.From {
+				out[n-1].Count += x.Count
+				continue
+			}
+		}
+		out = append(out, x)
 	}
-	return b
+	return out
 }
 
 func collectCounters(r *report.Run, res *xcd.GPUResult) {
@@ -269,7 +280,7 @@ func collectCounters(r *report.Run, res *xcd.GPUResult) {
 	}{
 		{"GRBM_GUI_ACTIVE", uint64(res.Timing.Cycles)},
 		{"SQ_WAVES", st.Waves},
-		{"SQ_WAVE_CYCLES", st.WaveCycles / 4},
+		{"SQ_WAVE_CYCLES", st.WaveTime() / 4},
 		{"SQ_INSTS_VALU", st.IssuedCount[isa.UnitVALU] + st.IssuedCount[isa.UnitMFMA]},
 		{"SQ_INSTS_MFMA", st.IssuedCount[isa.UnitMFMA]},
 		{"SQ_VALU_MFMA_BUSY_CYCLES", st.MFMABusy},

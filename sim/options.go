@@ -156,6 +156,9 @@ func (o *RunOptions) Check() error {
 	if o.Trace != "" && o.Mode == "functional" {
 		return usagef("a trace is written by a run with time, which functional mode does not have: leave --mode functional out")
 	}
+	if o.Trace != "" && o.Warmup != nil && *o.Warmup > 0 {
+		return usagef("a trace does not hold what the launches of --warmup leave in the LLC, and its replay would be of another run: leave --warmup out, or give --warmup 0")
+	}
 	tile := o.Tile
 	if tile == "" {
 		tile = o.Options["tile"]

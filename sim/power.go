@@ -130,13 +130,18 @@ func (e *energy) watts(p *configs.Power, peakMHz int, mhz float64) float64 {
 	if e.cycles == 0 {
 		return p.StaticW
 	}
+	core := (e.matrix + e.cu + e.valu + e.lds + e.l2) * coreFactor(p, peakMHz, mhz)
+	// pJ over us is uW.
+	return p.StaticW + (core+e.fabric+e.hbm)*mhz/e.cycles*1e-6
+}
+
+// coreFactor is the square of the core's voltage over the floor's.
+func coreFactor(p *configs.Power, peakMHz int, mhz float64) float64 {
 	v := 1.0
 	if mhz > float64(p.FloorMHz) && peakMHz > p.FloorMHz {
 		v += (p.PeakVoltage - 1) * (mhz - float64(p.FloorMHz)) / float64(peakMHz-p.FloorMHz)
 	}
-	core := (e.matrix + e.cu + e.valu + e.lds + e.l2) * v * v
-	// pJ over us is uW.
-	return p.StaticW + (core+e.fabric+e.hbm)*mhz/e.cycles*1e-6
+	return v * v
 }
 
 // clock is the highest whole number of MHz at which the work stays within the
@@ -161,6 +166,6 @@ func powerReport(e *energy, m *configs.Machine, mhz float64) report.Power {
 	p := &m.Power
 	j := func(pj float64) float64 { return pj * 1e-12 }
 	w := e.watts(p, m.Clock.PeakMHz, mhz)
-	return report.Power{LimitW: p.BoardW, Watts: w, StaticW: p.StaticW, SimulatedMHz: e.mhz, Limited: mhz < float64(m.Clock.PeakMHz),
+	return report.Power{LimitW: p.BoardW, CoreFactor: coreFactor(p, m.Clock.PeakMHz, mhz), Watts: w, StaticW: p.StaticW, SimulatedMHz: e.mhz, Limited: mhz < float64(m.Clock.PeakMHz),
 		Energy: report.Energy{Matrix: j(e.matrix), CU: j(e.cu), VALU: j(e.valu), LDS: j(e.lds), L2: j(e.l2), Fabric: j(e.fabric), HBM: j(e.hbm)}}
 }

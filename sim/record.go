@@ -72,6 +72,11 @@ func (o *RecordOptions) finish(r *report.Run, perInst bool) {
 	}
 	c := *o.Result.Run
 	c.Host = nil // the same run gives the same file
+	if len(r.Parts) > 1 {
+		c.PeakTFLOPSAtClock *= report.Ratio(r.ClockMHz, c.ClockMHz)
+		c.ClockMHz, c.Clock, c.Power = r.ClockMHz, r.Clock, r.Power // the budget is of all kernels
+		c.Notes = append(slices.Clone(c.Notes), fmt.Sprintf("this is kernel %d of %d of %s; clock and power are those of all", o.Kernel, len(r.Parts), r.Kernel))
+	}
 	c.Derive()
 	if !perInst {
 		o.Result.Run.Instructions, r.Instructions = nil, nil
@@ -240,7 +245,7 @@ func (r *recorder) recording(ask *RecordOptions, run *report.Run, res *xcd.GPURe
 	for i := range res.Memory.L2PerXCD {
 		l := &res.Memory.L2PerXCD[i]
 		llc := res.Memory.LLCPerXCD[i]
-		rec.XCDs = append(rec.XCDs, timeline.XCD{L2Requests: int64(l.Requests()), L2Hits: int64(l.ReadHits + l.WriteHits),
+		rec.XCDs = append(rec.XCDs, timeline.XCD{L2Requests: int64(l.Requests()), L2Hits: int64(l.ReadHits + l.WriteHits + l.AtomicHits),
 			LLCRequests: int64(llc.Requests), LLCHits: int64(llc.Hits)})
 	}
 	ask.Result = rec

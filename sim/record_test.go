@@ -75,6 +75,33 @@ func TestRecordingChangesNothing(t *testing.T) {
 	}
 }
 
+// TestRecordingOfSeveralKernels: any kernel of a measurement can be recorded, which changes nothing
+// in the report; the recording is of that kernel, at the clock of all.
+func TestRecordingOfSeveralKernels(t *testing.T) {
+	o := RunOptions{Kernel: "attention-backward", Arch: "mi355x", Mode: "timing", Threads: 1, Seed: 1, Options: kv("batch", "1", "heads", "2", "seq", "256"),
+		Set: []string{"chip.xcds=1", "chip.iods=1", "chip.cus_per_xcd=4", "power.board_w=354"}}
+	want := mustRun(t, o)
+	plain := jsonOf(t, want)
+	if want.ClockMHz >= 2400 {
+		t.Fatalf("%g MHz: the clock is not held by the power budget", want.ClockMHz)
+	}
+	for kernel := range 3 {
+		o.Record = &RecordOptions{Kernel: kernel}
+		if jsonOf(t, mustRun(t, o)) != plain {
+			t.Errorf("kernel %d: the recorded run differs", kernel)
+		}
+		rec := o.Record.Result
+		if r := rec.Run; r.Kernel != want.Parts[kernel].Name || r.Cycles != want.Parts[kernel].Cycles || r.ClockMHz != want.ClockMHz || r.Power == nil || len(r.Instructions) == 0 {
+			t.Errorf("kernel %d: the recording is of %s, %d cycles at %g MHz with %d instructions", kernel, r.Kernel, r.Cycles, r.ClockMHz, len(r.Instructions))
+		}
+		for _, x := range rec.XCDs {
+			if h := rec.Run.L2; x.L2Requests != h.Requests || x.L2Hits != h.Hits+h.HitsInFlight {
+				t.Errorf("kernel %d: %d hits of %d in the L2's picture, %d of %d in the report", kernel, x.L2Hits, x.L2Requests, h.Hits+h.HitsInFlight, h.Requests)
+			}
+		}
+	}
+}
+
 // TestRecordingMovesNoBoundary: what a run does between its windows, to stop after
 // a sample and to look how far apart workgroups are, does not depend on who watches. A
 // recorded run issues matrix instructions one by one, any other in runs.

@@ -136,6 +136,10 @@ func runJob(o *RunOptions, machine *configs.Resolved, job *workloads.Job) (*repo
 			p := powerReport(&work, m, next)
 			r.Power, r.ClockMHz = &p, next
 			r.PeakTFLOPSAtClock *= next / law.mhz
+			// Beyond the L2 capacity is of time, and the same cycles take another time now.
+			for _, u := range []*float64{&r.Fabric.ReadUtilization, &r.Fabric.WriteUtilization, &r.LLC.Utilization, &r.HBM.Utilization} {
+				*u *= next / law.mhz
+			}
 			noteAtPeak(r)
 			if note := first.note(law.mhz, next); note != "" && !known {
 				r.Notes = append(r.Notes, note)
@@ -331,7 +335,7 @@ func runTiming(o *RunOptions, r *report.Run, machine *configs.Resolved, job *wor
 	if err := o.tracing.end(res.Timing.Cycles); err != nil {
 		return err
 	}
-	collect(r, res, m, b, law, o.PerInstruction || rec != nil)
+	collect(r, res, m, b, law, o.PerInstruction || o.Record != nil)
 	if res.Timing.Stopped {
 		seq.cut()
 	}

@@ -43,7 +43,9 @@ func (o *RunOptions) present(m *configs.Machine, b *workloads.Built) func(wg int
 //
 // parts is how many machines of the simulated size the launch stands for. The
 // result is how often the whole launch does the work of the sample: less than the
-// cycles grow by where the last round is not full.
+// cycles grow by where the last round is not full. Workgroups that were under way when the
+// last one of the sample ended are in its counts, by the instructions that they had issued.
+// At the end of a launch the L2s write back what they hold; at the end of a sample they hold as much.
 func extrapolate(r *report.Run, res *xcd.GPUResult, workgroups, round, parts int) (times float64) {
 	round *= max(parts, 1)
 	marks := res.Timing.Marks
@@ -55,11 +57,12 @@ func extrapolate(r *report.Run, res *xcd.GPUResult, workgroups, round, parts int
 	left := max(0, workgroups-len(marks)*round)
 	rounds := (left + round - 1) / round
 	r.Sample = &report.Sample{Workgroups: res.Timing.Finished, OfWorkgroups: workgroups, Rounds: len(marks), SimulatedCycles: res.Timing.Cycles, RoundCycles: each}
-	r.Cycles = last + int64(rounds)*each
-	// Waves that have not ended have not booked their time.
-	r.WaveCycles = r.Issued.Sum() + r.Stalls.Sum()
+	r.Cycles = last + int64(rounds)*each + res.Timing.FlushCycles
+	r.WriteBackCycles = res.Timing.FlushCycles
 	r.Occupancy.EmptySlotCycles = 0
 	r.Notes = append(r.Notes, fmt.Sprintf("sampled: %s of %s workgroups were simulated, in %d of %d rounds; cycles are extrapolated, counts are those of the sample",
 		report.Thousands(int64(res.Timing.Finished)), report.Thousands(int64(workgroups)), len(marks), len(marks)+rounds))
-	return float64(workgroups) / float64(len(marks)*round)
+	st := &res.CU
+	done := report.Ratio(float64(r.WaveInstructions)*float64(st.Workgroups), float64(st.EndedIssues))
+	return report.Ratio(float64(workgroups)/float64(max(parts, 1)), done)
 }

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"math"
 	"testing"
 
 	"github.com/whisker-sim/whisker/configs"
@@ -13,8 +14,14 @@ import (
 // sample's.
 func TestSampleOfUnevenRounds(t *testing.T) {
 	res := &xcd.GPUResult{}
-	res.Timing.Cycles, res.Timing.Finished, res.Timing.Marks = 2100, 20, []int64{1100, 2100}
+	res.Timing.Cycles, res.Timing.Finished, res.Timing.Marks, res.Timing.FlushCycles = 2100, 20, []int64{1100, 2100}, 30
 	r := &report.Run{Issued: report.NewCounts(report.IssueClasses), Stalls: report.NewCounts(report.StallReasons)}
+	// Half a workgroup's worth of the third round is in the counts; the L2s write back at the end.
+	res.CU.Workgroups, res.CU.EndedIssues, r.WaveInstructions = 20, 2000, 2050
+	if times := extrapolate(r, res, 35, 10, 1); r.Cycles != 4130 || r.WriteBackCycles != 30 || math.Abs(times-35/20.5) > 1e-12 {
+		t.Fatalf("%d cycles, %d to write back, work %g times; want 4130, 30 and %g", r.Cycles, r.WriteBackCycles, times, 35/20.5)
+	}
+	res.Timing.FlushCycles, r.WaveInstructions = 0, 2000
 	times := extrapolate(r, res, 35, 10, 1)
 	if r.Cycles != 4100 || times != 1.75 {
 		t.Fatalf("%d cycles, work %g times; want 4100 and 1.75", r.Cycles, times)
@@ -24,5 +31,48 @@ func TestSampleOfUnevenRounds(t *testing.T) {
 	e.stretch(times, r.Cycles)
 	if want := 100 + 3e9*1.75*1000/4100*1e-6; e.watts(p, 2400, 1000) != want {
 		t.Errorf("%g W, want %g", e.watts(p, 2400, 1000), want)
+	}
+}
+
+// TestSampleIsTheLaunch: a sample of short workgroups, of which others are under way when its last one
+// ends, and of short kernels, whose end is the L2s' write-back, has the time, the energy and the occupancy of the whole.
+func TestSampleIsTheLaunch(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs whole launches")
+	}
+	for _, c := range []struct {
+		kernel string
+		rounds int
+		by     float64 // tolerance
+		o      map[string]string
+	}{
+		{"gemm", 1, 0.05, kv("m", "2048", "n", "1024", "k", "512", "tile", "256x256")},
+		{"layernorm", 3, 0.1, kv("batch", "4", "seq", "256")},
+		{"rotary", 4, 0.12, kv("batch", "2", "heads", "8", "seq", "4096")},
+	} {
+		o := RunOptions{Kernel: c.kernel, Arch: "mi355x", Threads: 2, Seed: 1, Mode: "timing", Options: c.o,
+			Set: []string{"chip.xcds=1", "chip.iods=1", "chip.cus_per_xcd=8"}}
+		whole := mustRun(t, o)
+		o.SampleRounds = c.rounds
+		part := mustRun(t, o)
+		if part.Sample == nil {
+			t.Fatalf("%s: not a sample", c.kernel)
+		}
+		for _, f := range []struct {
+			what        string
+			part, whole float64
+		}{
+			{"cycles", float64(part.Cycles), float64(whole.Cycles)},
+			{"joules of the VALU", part.Power.Energy.VALU, whole.Power.Energy.VALU},
+			{"joules of the LDS", part.Power.Energy.LDS, whole.Power.Energy.LDS},
+			{"waves a SIMD", part.Occupancy.MeanWavesPerSIMD, whole.Occupancy.MeanWavesPerSIMD},
+		} {
+			if e := report.Ratio(f.part, f.whole) - 1; f.whole != 0 && !(math.Abs(e) < c.by) {
+				t.Errorf("%s: %s: sampled %g, whole %g: %+.1f %%", c.kernel, f.what, f.part, f.whole, 100*e)
+			}
+		}
+		if whole.WriteBackCycles > 0 && part.WriteBackCycles == 0 {
+			t.Errorf("%s: the sample writes nothing back, the whole in %d cycles", c.kernel, whole.WriteBackCycles)
+		}
 	}
 }

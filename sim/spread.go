@@ -84,7 +84,8 @@ func (s *spread) extrapolate(r *report.Run, res *xcd.GPUResult, m *configs.Machi
 	}
 	times = report.Ratio(work, done)
 	total := (len(s.took) + s.round - 1) / s.round
-	r.Cycles = int64(math.Round(float64(res.Timing.Cycles) * all / part))
+	// The L2s write back once, at the end.
+	r.Cycles = int64(math.Round(float64(res.Timing.LastWorkgroup)*all/part)) + r.WriteBackCycles
 	r.Sample = &report.Sample{Workgroups: res.Timing.Finished, OfWorkgroups: len(s.took), Rounds: len(s.rounds), SimulatedCycles: res.Timing.Cycles, RoundCycles: r.Cycles / int64(total)}
 	r.Notes = append(r.Notes, fmt.Sprintf("sampled: %s of %s workgroups were simulated, in %d of %d rounds spread over the launch, since their work differs; a workgroup takes %.0f cycles and %.0f for each block of work; cycles are extrapolated by that, counts are those of the sample",
 		report.Thousands(int64(res.Timing.Finished)), report.Thousands(int64(len(s.took))), len(s.rounds), total, base, per))

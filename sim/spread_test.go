@@ -63,6 +63,7 @@ func TestSpreadSamplesCausal(t *testing.T) {
 		}{
 			{"joules of matrix instructions", part.Power.Energy.Matrix, whole.Power.Energy.Matrix},
 			{"joules of CUs", part.Power.Energy.CU, whole.Power.Energy.CU},
+			{"cycles a step", part.LoopCyclesPerStep, whole.LoopCyclesPerStep},
 			{"matrix utilisation", part.MatrixUtilization, whole.MatrixUtilization},
 			{"L1 bandwidth", part.TCP.BandwidthTBs, whole.TCP.BandwidthTBs},
 		} {

@@ -103,7 +103,7 @@ func CompareTrace(w io.Writer, o CompareOptions) error {
 	}
 	clocks := newIssueClocks()
 	p.watch = clocks.attach
-	run := &RunOptions{Kernel: p.job.Kernel, Mode: p.mode, Threads: max(1, o.Threads), ColdLLC: p.cold, replay: p, Progress: o.Progress}
+	run := &RunOptions{Kernel: p.job.Kernel, Mode: p.mode, Threads: max(1, o.Threads), ColdLLC: p.cold, RotateBuffers: p.rotate, replay: p, Progress: o.Progress}
 	if _, _, err := runJob(run, machine, p.job); err != nil {
 		return traceFault(err)
 	}

@@ -206,17 +206,18 @@ func describe(machine *configs.Resolved, b *workloads.Built, opts *xcd.GPUOption
 
 // traceExtra is what Whisker adds to a launch for its report.
 type traceExtra struct {
-	Mode  string                     `json:"mode"`
-	Seed  uint64                     `json:"seed"`
-	Cold  bool                       `json:"cold_llc"` // as it was asked for
-	File  bool                       `json:"file"`     // of a launch file: no pilot looks for the clock
-	Notes []string                   `json:"notes"`    // of the report before the run
-	Job   map[string]json.RawMessage `json:"job"`
-	Part  map[string]json.RawMessage `json:"part"` // of the job: this launch
+	Mode   string                     `json:"mode"`
+	Seed   uint64                     `json:"seed"`
+	Cold   bool                       `json:"cold_llc"` // as it was asked for, by --cold-llc or --warmup 0
+	Rotate bool                       `json:"rotate_buffers"`
+	File   bool                       `json:"file"`  // of a launch file: no pilot looks for the clock
+	Notes  []string                   `json:"notes"` // of the report before the run
+	Job    map[string]json.RawMessage `json:"job"`
+	Part   map[string]json.RawMessage `json:"part"` // of the job: this launch
 }
 
 func packExtra(o *RunOptions, notes []string, job *workloads.Job, b *workloads.Built) (json.RawMessage, error) {
-	x := traceExtra{Mode: o.Mode, Seed: o.Seed, Cold: o.ColdLLC, Notes: notes, File: job.Kernels == nil}
+	x := traceExtra{Mode: o.Mode, Seed: o.Seed, Cold: o.cold(), Rotate: o.RotateBuffers, Notes: notes, File: job.Kernels == nil}
 	var err error
 	if x.Job, err = packFields(job); err == nil {
 		x.Part, err = packFields(b)

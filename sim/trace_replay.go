@@ -54,7 +54,7 @@ func Replay(o ReplayOptions) (*report.Run, error) {
 		return nil, usagef("%s: %w", o.File, err)
 	}
 	run := &RunOptions{Kernel: p.job.Kernel, Mode: p.mode, Seed: p.seed, Threads: o.Threads, LaunchOverheadUS: o.LaunchOverheadUS, HostSync: o.HostSync,
-		PerInstruction: o.PerInstruction, Record: o.Record, Progress: o.Progress, ColdLLC: p.cold, replay: p}
+		PerInstruction: o.PerInstruction, Record: o.Record, Progress: o.Progress, ColdLLC: p.cold, RotateBuffers: p.rotate, replay: p}
 	if err := run.checkReplay(); err != nil {
 		return nil, err
 	}
@@ -117,6 +117,7 @@ type replaying struct {
 	mode    string
 	seed    uint64
 	cold    bool
+	rotate  bool
 	file    bool // recorded from a launch file
 	opts    map[*workloads.Built]*replayLaunch
 	watch   func(*xcd.GPUOptions) func(wg, inWG int, at cu.Place) // collects issue times; may be nil
@@ -224,7 +225,7 @@ func (p *replaying) extra(l *trace.Launch, b *workloads.Built, i int) ([]string,
 	if p.job.DType == "" {
 		p.job.DType = matrixType(b.Launch.Kernel)
 	}
-	p.cold, p.file = x.Cold, x.File
+	p.cold, p.rotate, p.file = x.Cold, x.Rotate, x.File
 	if p.seed = x.Seed; x.Mode != "" {
 		p.mode = x.Mode
 	}

@@ -167,6 +167,30 @@ func TestReplayIsTheRun(t *testing.T) {
 	}
 }
 
+// TestReplayOfAStart: a replay starts with the caches of the recorded run, or there is no trace.
+func TestReplayOfAStart(t *testing.T) {
+	zero, one := 0, 1
+	o := small("mi355x")
+	warm := mustRun(t, o)
+	for name, set := range map[string]func(*RunOptions){
+		"cold":    func(o *RunOptions) { o.ColdLLC = true },
+		"rotated": func(o *RunOptions) { o.RotateBuffers = true },
+		"first":   func(o *RunOptions) { o.Warmup = &zero },
+	} {
+		o := small("mi355x")
+		set(&o)
+		path, want := traced(t, o)
+		got := mustReplay(t, ReplayOptions{File: path})
+		if plain(t, got) != plain(t, want) || want.LLCStart == warm.LLCStart {
+			t.Errorf("%s: the replay takes %d cycles from an LLC that is %s, the run %d from one that is %s", name, got.Cycles, got.LLCStart, want.Cycles, want.LLCStart)
+		}
+	}
+	o.Warmup, o.Trace = &one, filepath.Join(t.TempDir(), "a.trace")
+	if _, err := Run(o); err == nil || !strings.Contains(err.Error(), "--warmup") {
+		t.Errorf("a trace of a run after another: %v", err)
+	}
+}
+
 // TestReplayOnChangedMachines takes one kernel through every kind of change, with
 // cycles that do change.
 func TestReplayOnChangedMachines(t *testing.T) {

@@ -141,9 +141,9 @@ func bwdMainKernel(s *bwdSpec, d *bwdData) (*Built, error) {
 // limit is the largest error that passes. A gradient is a sum of terms of which
 // one factor, P or dS, was rounded to bf16, by up to 2^-9 of the term; such errors
 // add as the terms do and stay within 4 times the row's scale over 10^5 values.
-// The result is rounded once, and dQ once more, and for every 256 keys: it is a
-// sum of bf16 additions in memory, each rounding the sum so far.
-func (s *bwdSpec) limit() float64 { return 0x1p-9 * float64(4+1+1+s.blocks()) }
+// The result is rounded once, and dQ for every 256 keys twice: it is a
+// sum of bf16 additions in memory, of which each rounds what it adds and the sum so far.
+func (s *bwdSpec) limit() float64 { return 0x1p-9 * float64(4+1+2*s.blocks()) }
 
 // bwdForms describes the forms at their least size.
 func bwdForms() []Info {

@@ -57,6 +57,7 @@ func TestBackwardComputes(t *testing.T) {
 		bwdForm(1, 1, 256, "registers=compiler"),
 		bwdForm(2, 1, 512, "registers=permuting", "causal=true"),
 		bwdForm(2, 1, 512, "schedule=pingpong8", "causal=true"),
+		bwdForm(4, 2, 1024), // dQ is a sum of four
 	} {
 		if testing.Short() && o["seq"] != "256" {
 			continue

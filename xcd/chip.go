@@ -100,6 +100,7 @@ type Result struct {
 	Cycles         int64
 	FirstWorkgroup int64   // the first one started
 	LastWorkgroup  int64   // the last one ended
+	FlushCycles    int64   // of a stopped launch: what the L2s would take to write back what they hold
 	Finished       int     // workgroups that have ended
 	Stopped        bool    // at Kernel.StopAt or StopAfter, before the end
 	Marks          []int64 // cycles at which MarkEvery, twice MarkEvery, ... workgroups had ended
@@ -400,6 +401,10 @@ func (c *Chip) Run(ctx context.Context, k Kernel) (Result, error) {
 	r := Result{Cycles: c.command.endAt - start, FirstWorkgroup: cache.Never, Finished: c.finished(), Marks: c.marks}
 	if err == errStopped {
 		r.Cycles, r.Stopped = c.now-start, true
+		for _, x := range c.xcds {
+			lines, bytes := x.l2.Dirty()
+			r.FlushCycles = max(r.FlushCycles, x.link.Cycles(lines*x.reqBytes+bytes)+x.latency)
+		}
 	} else {
 		stats := c.Stats()
 		if err := stats.Check(uint64(c.lineBytes())); err != nil {

@@ -21,11 +21,11 @@ type roof struct {
 	level   []bandwidth
 }
 
-// bandwidth is what a level of memory carries, in TB/s, and what it carried.
+// bandwidth is what a level of memory carries at most and what it carried, in TB/s.
 type bandwidth struct {
-	name  string
-	tbs   float64
-	bytes func(*report.Run) int64
+	name    string
+	tbs     float64
+	carried func(*report.Run) float64
 }
 
 // roofOf reads a run's limits from the machine that it carries.
@@ -56,9 +56,9 @@ func roofOf(r *report.Run) roof {
 	}
 	l2 := leaf("l2.channels") * leaf("l2.read_bytes_per_cycle") * float64(r.Machine.XCDs) * r.ClockMHz / 1e6
 	return roof{r.Machine.Name, r.PeakTFLOPSAtClock, []bandwidth{
-		{"L2", l2, func(r *report.Run) int64 { return r.L2.Bytes }},
-		{"LLC", leaf("llc.gbs") / 1e3, func(r *report.Run) int64 { return r.LLC.Bytes }},
-		{"HBM", leaf("hbm.gbs") / 1e3, func(r *report.Run) int64 { return r.HBM.Bytes }},
+		{"L2", l2, func(r *report.Run) float64 { return r.L2.BandwidthTBs }},
+		{"LLC", leaf("llc.gbs") / 1e3, func(r *report.Run) float64 { return r.LLC.BandwidthTBs }},
+		{"HBM", leaf("hbm.gbs") / 1e3, func(r *report.Run) float64 { return r.HBM.BandwidthTBs }},
 	}}
 }
 
@@ -109,8 +109,9 @@ func addMarks(p *plot.Plot, points []Point) (lo, hi, least float64, err error) {
 			r := points[i].Run
 			b := roofOf(r).level[level]
 			name = b.name
-			if bytes := b.bytes(r); bytes > 0 {
-				at := plotter.XY{X: r.FLOPs / float64(bytes), Y: r.TFLOPS}
+			// By rates: the bytes of a sample are not of all FLOPs.
+			if tbs := b.carried(r); tbs > 0 {
+				at := plotter.XY{X: report.Ratio(r.FLOPs, r.KernelTimeUS) / 1e6 / tbs, Y: r.TFLOPS}
 				lo, hi, least = min(lo, at.X/2), max(hi, at.X*2), min(least, at.Y)
 				xys = append(xys, at)
 			}

@@ -26,12 +26,11 @@ func stalls(points []Point, _ Options) (*figure, error) {
 	for i := range points {
 		names[i] = points[i].Label
 	}
-	add := func(name string, share func(*report.Run) int64, at int) error {
+	addBars := func(at int, name string, cycles func(*report.Run) float64) error {
 		values := make(plotter.Values, len(points))
 		sum := 0.0
 		for i := range points {
-			r := points[i].Run
-			values[i] = float64(r.Cycles) * report.Ratio(float64(share(r)), float64(r.WaveCycles))
+			values[i] = cycles(points[i].Run)
 			sum += values[i]
 		}
 		if sum == 0 {
@@ -50,13 +49,22 @@ func stalls(points []Point, _ Options) (*figure, error) {
 		p.Legend.Add(name, bars)
 		return nil
 	}
-	if err := add("issued", func(r *report.Run) int64 { return r.Issued.Sum() }, 0); err != nil {
+	// Waves share the cycles until the last of them ends.
+	share := func(r *report.Run, waveCycles int64) float64 {
+		return float64(r.Cycles-r.WriteBackCycles) * report.Ratio(float64(waveCycles), float64(r.WaveCycles))
+	}
+	if err := addBars(0, "issued", func(r *report.Run) float64 { return share(r, r.Issued.Sum()) }); err != nil {
 		return nil, err
 	}
+	at := 0
 	for i, reason := range report.StallReasons {
-		if err := add(reason.Name, func(r *report.Run) int64 { return r.Stalls.Get(reason.Name) }, i+1); err != nil {
+		at = i + 1
+		if err := addBars(at, reason.Name, func(r *report.Run) float64 { return share(r, r.Stalls.Get(reason.Name)) }); err != nil {
 			return nil, err
 		}
+	}
+	if err := addBars(at+1, "L2 write-back", func(r *report.Run) float64 { return float64(r.WriteBackCycles) }); err != nil {
+		return nil, err
 	}
 	if below == nil {
 		return nil, fmt.Errorf("the points have no wave-cycles: stalls are known of runs in timing or full mode")

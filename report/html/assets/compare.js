@@ -83,7 +83,7 @@ function stallDiff(meta, a, b) {
 // instDiff aligns two programs by their text and order, and lists what costs
 // differently, per workgroup.
 function instDiff(a, b) {
-  const cost = r => { const m = new Map(); for (const i of r.run.instructions || []) m.set(i.text, (m.get(i.text) || 0) + (i.issue_cycles + i.stall_cycles) / Math.max(1, r.run.launch.workgroups)); return m; };
+  const cost = r => { const m = new Map(); for (const i of r.run.instructions || []) m.set(i.text, (m.get(i.text) || 0) + (i.issue_cycles + i.stall_cycles) / Math.max(1, r.run.sample ? r.run.sample.workgroups : r.run.launch.workgroups)); return m; };
   const x = cost(a), y = cost(b), rows = [];
   for (const k of new Set([...x.keys(), ...y.keys()])) rows.push([k, x.get(k) || 0, y.get(k) || 0]);
   rows.sort((p, q) => Math.abs(q[2] - q[1]) - Math.abs(p[2] - p[1]));

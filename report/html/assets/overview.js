@@ -5,9 +5,9 @@ function machinePeaks(run) {
   const num = (...path) => path.reduce((o, k) => (o && o[k] !== undefined ? o[k] : undefined), m);
   const l2 = (num("chip", "xcds") || 0) * (num("l2", "channels") || 0) * (num("l2", "read_bytes_per_cycle") || 0) * mhz * 1e6;
   return [
-    { name: "L2", bytes: r.l2.bytes, peak: l2 },
-    { name: "LLC", bytes: r.llc.bytes, peak: (num("llc", "gbs") || 0) * 1e9 },
-    { name: "HBM", bytes: r.hbm.bytes, peak: (num("hbm", "gbs") || 0) * 1e9 },
+    { name: "L2", carried: r.l2.bandwidth_tbs * 1e12, peak: l2 },
+    { name: "LLC", carried: r.llc.bandwidth_tbs * 1e12, peak: (num("llc", "gbs") || 0) * 1e9 },
+    { name: "HBM", carried: r.hbm.bandwidth_tbs * 1e12, peak: (num("hbm", "gbs") || 0) * 1e9 },
   ];
 }
 
@@ -54,7 +54,7 @@ function drawRoofline(root, run) {
   const r = run.run, peak = r.peak_tflops_at_clock, levels = machinePeaks(run).filter(l => l.peak > 0);
   const flops = r.flops / Math.max(1e-9, r.time_us) / 1e6;
   if (!peak || !flops) { root.append(el("p", { class: "dim" }, "This kernel counts no floating-point operations of the matrix pipe, so there is no roof to hold it against.")); return; }
-  const points = levels.filter(l => l.bytes > 0).map(l => ({ ...l, ai: r.flops / l.bytes }));
+  const points = levels.filter(l => l.carried > 0).map(l => ({ ...l, ai: r.flops / (r.kernel_time_us * 1e-6) / l.carried }));
   const lo = Math.pow(10, Math.floor(Math.log10(Math.min(1, ...points.map(p => p.ai))))), hi = Math.pow(10, Math.ceil(Math.log10(Math.max(1000, ...points.map(p => p.ai)))));
   const xs = [];
   for (let x = lo; x <= hi * 1.0001; x *= Math.pow(10, 1 / 16)) xs.push(x);
