@@ -271,7 +271,7 @@ func fabricLeaves() []leafSpec {
 			func(m *Machine) any { return &m.Fabric.ReadGBs }),
 		leaf("fabric.write_gbs", "GB/s", gbs, "data from an XCD",
 			func(m *Machine) any { return &m.Fabric.WriteGBs }),
-		leaf("fabric.request_bytes", "B", pow2(16, 1024), "largest request of the L2; a line may take several",
+		leaf("fabric.request_bytes", "B", pow2(16, 1024), "what a request takes of the link from an XCD, beside the data of a write-back",
 			func(m *Machine) any { return &m.Fabric.RequestBytes }),
 	}
 }
