@@ -41,7 +41,9 @@ func (t *TCC) modify(row, way int, r *tccRequest, start int64) int64 {
 // modifyFilled does an atomic on a line that has just come.
 func (t *TCC) modifyFilled(now int64, ch *tccChannel, m *mshr, w *waiter) {
 	t.tags.sets[m.set].write(int(m.way), int(w.atomic.Bytes), t.cfg.LineBytes)
-	ch.free = max(ch.free, now, w.start) + t.atomicCost(w.atomic)
+	cost := t.atomicCost(w.atomic)
+	ch.free = max(ch.free, now, w.start) + cost
+	t.stats.PortCycles += uint64(cost)
 	t.client.WriteAcked(ch.free+t.acknowledge(w.atomic), int(w.src), w.tag)
 }
 

@@ -468,11 +468,15 @@ func (t *TCC) fill(now int64, id uint32) {
 	}
 }
 
-// Dirty counts the lines that Flush would write back, and their bytes.
+// Dirty counts the lines that Flush would write back, and their bytes; the L2 may be busy.
 func (t *TCC) Dirty() (lines, bytes int) {
-	for i := range t.tags.sets {
-		for _, state := range &t.tags.sets[i].state {
-			if dirty := int(state & lineDirtyMask); dirty != 0 {
+	for row := range t.tags.sets {
+		for _, state := range &t.tags.sets[row].state {
+			dirty := int(state & lineDirtyMask)
+			if state&lineInFlight != 0 {
+				dirty = int(t.mshrs[t.mshrOf(row, state)].dirty)
+			}
+			if dirty != 0 {
 				lines++
 				bytes += dirty
 			}

@@ -113,6 +113,28 @@ func TestUnloadedLatency(t *testing.T) {
 	}
 }
 
+// TestDirtyOfABusyL2: lines on their way are dirty by what was written to them, not by the number of their
+// miss register.
+func TestDirtyOfABusyL2(t *testing.T) {
+	cfg := smallL2()
+	cfg.MSHRsPerChannel, cfg.QueueEntries = 64, 128
+	b := newTCCBench(t, cfg, Never)
+	for i := range 32 {
+		b.read(int64(i), 0, uint64(i)*128, uint32(i))
+	}
+	b.run(300)
+	if lines, bytes := b.l2.Dirty(); lines != 0 || bytes != 0 {
+		t.Errorf("32 reads under way: %d lines, %d bytes dirty", lines, bytes)
+	}
+	if retry := b.l2.Write(400, 0, 31*128, 64, 99); retry != 0 {
+		t.Fatal("turned away")
+	}
+	b.run(500)
+	if lines, bytes := b.l2.Dirty(); lines != 1 || bytes != 64 {
+		t.Errorf("64 bytes written to a line under way: %d lines, %d bytes dirty", lines, bytes)
+	}
+}
+
 // TestHitOnLineInFlight: later requests join the miss, are hits, and leave one
 // per cycle when the line is there, also where a miss register's number reaches
 // the bit that marks a readable line.

@@ -160,6 +160,7 @@ func (c *CU) markLoop(w *wave, now int64, in bool) {
 	w.inLoop = in
 	if in {
 		w.loopAt = now
+		w.fromTop = w.fromTop || int(w.pc) == c.prog.LoopStart
 		if c.loopWaves == 0 {
 			c.loopSince = now
 		}
@@ -167,8 +168,8 @@ func (c *CU) markLoop(w *wave, now int64, in bool) {
 		return
 	}
 	c.st.LoopCycles += uint64(now - w.loopAt)
-	if !w.looped { // code out of line that comes back is left and entered again
-		w.looped = true
+	if w.fromTop { // not back from code out of line
+		w.fromTop = false
 		c.st.LoopWaves++
 	}
 	if c.loopWaves--; c.loopWaves == 0 {

@@ -29,21 +29,21 @@ type workgroup struct {
 
 // wave is a resident wave: scheduling state first, architectural state behind.
 type wave struct {
-	last   int64  // cycles before this one are accounted
-	issues uint64 // instructions
-	reason StallReason
-	blame  int32 // instruction that the current reason is booked on
-	pc     int32
-	line   int32 // instruction cache line in the buffer, -1 none
-	prio   uint8
-	simd   uint8
-	slot   uint8
-	inWG   uint8
-	atBar  bool
-	ended  bool
-	inLoop bool
-	looped bool   // has left the marked loop
-	until  *int64 // the wave's of simd.until
+	last    int64  // cycles before this one are accounted
+	issues  uint64 // instructions
+	reason  StallReason
+	blame   int32 // instruction that the current reason is booked on
+	pc      int32
+	line    int32 // instruction cache line in the buffer, -1 none
+	prio    uint8
+	simd    uint8
+	slot    uint8
+	inWG    uint8
+	atBar   bool
+	ended   bool
+	inLoop  bool
+	fromTop bool   // is in the marked loop, which it entered at its start
+	until   *int64 // the wave's of simd.until
 
 	vmHead, vmTail     uint32
 	lgkmHead, lgkmTail uint32

@@ -72,8 +72,7 @@ func (l *Latency) percentile(p int64) int64 {
 	for _, b := range l.Buckets {
 		if seen+b.Count >= rank {
 			from, to := float64(b.From), float64(b.Below-1)
-			if 2*b.Count > l.Count { // what the others leave of the sum is about this one's mean
-				mean := max(from, min(to, l.meanOf(b)))
+			if mean := l.meanOf(b); 2*b.Count > l.Count && mean >= from && mean <= to {
 				half := min(mean-from, to-mean)
 				from, to = mean-half, mean+half
 			}

@@ -15,7 +15,7 @@ type Run struct {
 	LLCStart string `json:"llc_start" doc:"what the LLC holds at the start: warm, what an earlier launch of the same kernel leaves; launched, what the launches of --warmup left; cold, nothing; empty in functional mode"`
 
 	Cycles            int64     `json:"cycles" unit:"cycles" doc:"core clock cycles from the first workgroup's launch until every L2 has written back what it holds"`
-	WriteBackCycles   int64     `json:"write_back_cycles" unit:"cycles" doc:"of the cycles, those after the last workgroup's end, in which the L2s write back; of several kernels all; of a sample, what they would take for what they held at its end"`
+	WriteBackCycles   int64     `json:"write_back_cycles" unit:"cycles" doc:"of the cycles, those after the last workgroup's end, in which the L2s write back; of several kernels all; of a sample of the first rounds, what they would take for what these leave in them"`
 	ClockMHz          float64   `json:"clock_mhz" unit:"MHz" doc:"core clock that the cycles are turned into time with"`
 	Clock             Clock     `json:"clock"`
 	HostSync          *HostSync `json:"host_sync,omitempty" doc:"where the constant behind host_sync_us comes from; absent when the host does not wait"`

@@ -84,3 +84,13 @@ func (l clockLaw) fittedOnThis(r *report.Run, cpu isa.CPU) bool {
 	plain, err := workloads.GEMM(cpu, workloads.Spec{M: o.M, N: o.N, K: o.K, DType: o.DType, W: -1, C: -1})
 	return err == nil && kernelHash(plain.Launch) == r.KernelHash
 }
+
+// atClock takes a run to another clock than it was simulated at: its cycles stay. Beyond the L2
+// capacity is of time, of which the same cycles now take more or less.
+func atClock(r *report.Run, mhz float64) {
+	by := report.Ratio(mhz, r.ClockMHz)
+	for _, of := range []*float64{&r.PeakTFLOPSAtClock, &r.Fabric.ReadUtilization, &r.Fabric.WriteUtilization, &r.LLC.Utilization, &r.HBM.Utilization} {
+		*of *= by
+	}
+	r.ClockMHz = mhz
+}

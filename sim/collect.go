@@ -125,7 +125,11 @@ func collect(r *report.Run, res *xcd.GPUResult, m *configs.Machine, b *workloads
 	for s := cu.StallReason(0); s < cu.NumStalls; s++ {
 		must(r.Stalls.Add(s.String(), int64(st.Stalls[s])))
 	}
-	r.WaveCycles = int64(st.WaveTime()) // of a sample, those of waves that have not ended too
+	waveCycles := st.WaveCycles
+	if res.Timing.Stopped { // waves that have not ended have not booked theirs
+		waveCycles = st.WaveTime()
+	}
+	r.WaveCycles = int64(waveCycles)
 
 	simdCycles := float64(simds) * float64(res.Timing.Cycles)
 	r.MatrixUtilization = report.Ratio(float64(st.MFMABusy), simdCycles)
@@ -218,7 +222,7 @@ func collectLDS(r *report.Run, res *xcd.GPUResult, m *configs.Machine) {
 		FillUtilization: report.Ratio(fill, cuCycles),
 		PortUtilization: report.Ratio(float64(st.LDSPort), cuCycles*2),
 		Latency: report.NewLatency("cycles", report.PowerBuckets(st.LDSLatency[:]),
-			report.Ratio(float64(st.LDSLatencySum), float64(st.IssuedCount[isa.UnitLDS]))),
+			report.Ratio(float64(st.LDSLatencySum), float64(st.LDSLatency.Count()))),
 	}
 }
 
@@ -231,8 +235,7 @@ func collectTCP(r *report.Run, t *cache.TCPStats, st *cu.Stats, cycles int64) {
 		Latency:           report.NewLatency("cycles", report.PowerBuckets(t.Latency[:]), report.Ratio(float64(t.LatencySum), float64(t.Misses))),
 		SetFullCycles:     int64(t.StallSetFull), StoreQueueCycles: int64(t.StallStore),
 	}
-	l := report.NewLatency("cycles", report.PowerBuckets(st.VMEMLatency[:]), 0)
-	r.TCP.InstructionLatency = report.NewLatency("cycles", report.PowerBuckets(st.VMEMLatency[:]), report.Ratio(float64(st.VMEMLatencySum), float64(l.Count)))
+	r.TCP.InstructionLatency = report.NewLatency("cycles", report.PowerBuckets(st.VMEMLatency[:]), report.Ratio(float64(st.VMEMLatencySum), float64(st.VMEMLatency.Count())))
 	r.Scalar = report.ScalarCache{Requests: int64(st.SMEMHits + st.SMEMMisses), Hits: int64(st.SMEMHits)}
 	r.Fetch = report.InstructionCache{Lookups: int64(st.ICacheHits), Fetched: int64(st.ICacheMisses)}
 }
@@ -246,7 +249,7 @@ func level(s *cache.LevelStats, cycles int64, unit string, scale float64) report
 		Misses: int64(s.ReadMisses + s.WriteMisses + s.AtomicMisses), Fills: int64(s.Fills), WriteBacks: int64(s.WriteBacks),
 		Bytes:   int64(s.ReadBytes + s.WriteBytes + s.AtomicBytes),
 		Queue:   report.NewLatency(unit, scaled(report.PowerBuckets(s.Queue[:]), scale), report.Ratio(float64(s.QueueCycles)*scale, float64(s.Requests()))),
-		Latency: report.NewLatency(unit, scaled(report.PowerBuckets(s.Latency[:]), scale), report.Ratio(float64(s.LatencyCycles)*scale, float64(s.Reads))),
+		Latency: report.NewLatency(unit, scaled(report.PowerBuckets(s.Latency[:]), scale), report.Ratio(float64(s.LatencyCycles)*scale, float64(s.Latency.Count()))),
 	}
 }
 
@@ -280,7 +283,7 @@ func collectCounters(r *report.Run, res *xcd.GPUResult) {
 	}{
 		{"GRBM_GUI_ACTIVE", uint64(res.Timing.Cycles)},
 		{"SQ_WAVES", st.Waves},
-		{"SQ_WAVE_CYCLES", st.WaveTime() / 4},
+		{"SQ_WAVE_CYCLES", uint64(r.WaveCycles) / 4},
 		{"SQ_INSTS_VALU", st.IssuedCount[isa.UnitVALU] + st.IssuedCount[isa.UnitMFMA]},
 		{"SQ_INSTS_MFMA", st.IssuedCount[isa.UnitMFMA]},
 		{"SQ_VALU_MFMA_BUSY_CYCLES", st.MFMABusy},
@@ -391,7 +394,7 @@ func collectHBM(r *report.Run, mem *xcd.MemoryStats, m *configs.Machine, us, nsP
 		Requests: int64(h.Reads + h.Writes), Reads: int64(h.Reads), Writes: int64(h.Writes),
 		RowHits: int64(h.RowHits), RowMisses: int64(h.RowMisses), Turnarounds: int64(h.Turnarounds), Bytes: int64(h.ReadBytes + h.WriteBytes),
 		Queue:   report.NewLatency("ns", scaled(report.PowerBuckets(h.Queue[:]), nsPerCycle), report.Ratio(float64(h.QueueCycles)*nsPerCycle, float64(h.Reads+h.Writes))),
-		Latency: report.NewLatency("ns", scaled(report.PowerBuckets(h.Latency[:]), nsPerCycle), report.Ratio(float64(h.LatencyCycles)*nsPerCycle, float64(h.Reads))),
+		Latency: report.NewLatency("ns", scaled(report.PowerBuckets(h.Latency[:]), nsPerCycle), report.Ratio(float64(h.LatencyCycles)*nsPerCycle, float64(h.Latency.Count()))),
 	}
 	r.HBM.Utilization = report.Ratio(float64(r.HBM.Bytes)/us/1e3, m.HBM.GBs)
 }

@@ -288,8 +288,8 @@ func (o *LaunchOptions) timed(machine *configs.Resolved, job *workloads.Job, l *
 		first.learn(law.mhz, next)
 		if first.settled(law.mhz, next) || try == clockTries {
 			w := powerReport(&work, m, next)
-			r.Power, r.ClockMHz = &w, next
-			r.PeakTFLOPSAtClock *= next / law.mhz
+			r.Power = &w
+			atClock(r, next)
 			noteAtPeak(r)
 			if note := first.note(law.mhz, next); note != "" {
 				r.Notes = append(r.Notes, note)

@@ -119,7 +119,7 @@ const maxThreads = 256
 
 var (
 	tilePattern  = regexp.MustCompile(`^[1-9][0-9]{0,4}x[1-9][0-9]{0,4}$`)
-	sizesPattern = regexp.MustCompile(`^[0-9]+x[0-9]+$`) // sizes, in range or not
+	sizesPattern = regexp.MustCompile(`^(0|[1-9][0-9]*)x(0|[1-9][0-9]*)$`) // sizes, in range or not
 )
 
 // Check refuses what no machine and no kernel could run.
@@ -164,8 +164,10 @@ func (o *RunOptions) Check() error {
 		tile = o.Options["tile"]
 	}
 	o.Tile = tile
-	if o.Tile != "" && !tilePattern.MatchString(o.Tile) {
-		return usagef("--tile is %q; write it as rows x columns, such as 256x256", o.Tile)
+	if o.Tile != "" {
+		if _, _, err := twoSizes("--tile", o.Tile, "rows x columns, such as 256x256"); err != nil {
+			return err
+		}
 	}
 	if us := o.LaunchOverheadUS; us != nil && (math.IsNaN(*us) || *us < 0 || *us > 1e6) {
 		return usagef("--launch-overhead-us is %g; it must be from 0 to 1000000", *us)

@@ -73,8 +73,8 @@ func (o *RecordOptions) finish(r *report.Run, perInst bool) {
 	c := *o.Result.Run
 	c.Host = nil // the same run gives the same file
 	if len(r.Parts) > 1 {
-		c.PeakTFLOPSAtClock *= report.Ratio(r.ClockMHz, c.ClockMHz)
-		c.ClockMHz, c.Clock, c.Power = r.ClockMHz, r.Clock, r.Power // the budget is of all kernels
+		atClock(&c, r.ClockMHz)
+		c.Clock, c.Power = r.Clock, r.Power // the budget is of all kernels
 		c.Notes = append(slices.Clone(c.Notes), fmt.Sprintf("this is kernel %d of %d of %s; clock and power are those of all", o.Kernel, len(r.Parts), r.Kernel))
 	}
 	c.Derive()

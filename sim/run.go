@@ -134,12 +134,8 @@ func runJob(o *RunOptions, machine *configs.Resolved, job *workloads.Job) (*repo
 		first.learn(law.mhz, next)
 		if first.settled(law.mhz, next) || try == clockTries || known || o.oneTry {
 			p := powerReport(&work, m, next)
-			r.Power, r.ClockMHz = &p, next
-			r.PeakTFLOPSAtClock *= next / law.mhz
-			// Beyond the L2 capacity is of time, and the same cycles take another time now.
-			for _, u := range []*float64{&r.Fabric.ReadUtilization, &r.Fabric.WriteUtilization, &r.LLC.Utilization, &r.HBM.Utilization} {
-				*u *= next / law.mhz
-			}
+			r.Power = &p
+			atClock(r, next)
 			noteAtPeak(r)
 			if note := first.note(law.mhz, next); note != "" && !known {
 				r.Notes = append(r.Notes, note)
@@ -331,6 +327,9 @@ func runTiming(o *RunOptions, r *report.Run, machine *configs.Resolved, job *wor
 	if seq.look.missed() {
 		return errMissed
 	}
+	if sampled {
+		countDirty(res)
+	}
 	spent := energyOf(b.Launch.Kernel, res, m, law.mhz)
 	if err := o.tracing.end(res.Timing.Cycles); err != nil {
 		return err
@@ -344,7 +343,7 @@ func runTiming(o *RunOptions, r *report.Run, machine *configs.Resolved, job *wor
 	case spread != nil:
 		times = spread.extrapolate(r, res, m, o.parts)
 	case sampled:
-		times = extrapolate(r, res, b.Launch.NumWorkgroups(), g.Capacity(), o.parts)
+		times = extrapolate(r, res, m, b.Launch.NumWorkgroups(), g.Capacity(), o.parts)
 	}
 	if r.Sample != nil {
 		spent.stretch(times, r.Cycles)

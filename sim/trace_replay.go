@@ -225,7 +225,7 @@ func (p *replaying) extra(l *trace.Launch, b *workloads.Built, i int) ([]string,
 	if p.job.DType == "" {
 		p.job.DType = matrixType(b.Launch.Kernel)
 	}
-	p.cold, p.rotate, p.file = x.Cold, x.Rotate, x.File
+	p.cold, p.rotate, p.file = x.Cold || l.Cold, x.Rotate, x.File // older traces say only in the launch that it began cold
 	if p.seed = x.Seed; x.Mode != "" {
 		p.mode = x.Mode
 	}

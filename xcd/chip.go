@@ -100,11 +100,14 @@ type Result struct {
 	Cycles         int64
 	FirstWorkgroup int64   // the first one started
 	LastWorkgroup  int64   // the last one ended
-	FlushCycles    int64   // of a stopped launch: what the L2s would take to write back what they hold
+	Dirty          []Dirty // of a stopped launch: what each XCD's L2 has to write back
 	Finished       int     // workgroups that have ended
 	Stopped        bool    // at Kernel.StopAt or StopAfter, before the end
 	Marks          []int64 // cycles at which MarkEvery, twice MarkEvery, ... workgroups had ended
 }
+
+// Dirty is what an L2 has to write back.
+type Dirty struct{ Lines, Bytes int }
 
 // Chip is a GPU: XCDs, IOD and command processor.
 type Chip struct {
@@ -403,7 +406,7 @@ func (c *Chip) Run(ctx context.Context, k Kernel) (Result, error) {
 		r.Cycles, r.Stopped = c.now-start, true
 		for _, x := range c.xcds {
 			lines, bytes := x.l2.Dirty()
-			r.FlushCycles = max(r.FlushCycles, x.link.Cycles(lines*x.reqBytes+bytes)+x.latency)
+			r.Dirty = append(r.Dirty, Dirty{lines, bytes})
 		}
 	} else {
 		stats := c.Stats()
