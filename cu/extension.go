@@ -257,7 +257,7 @@ func (c *CU) startCopy(w *wave, u *uop, now int64) bool {
 	c.st.LDSFill += uint64(t.Rows * isa.TileRowBytes)
 	if zeros := (t.Rows - t.Inside) * isa.TileRowBytes; zeros > 0 {
 		x.toWrite++
-		c.fills = append(c.fills, fill{now, int32(zeros), tagExt | tagExtCopy | uint32(at)})
+		c.fills = append(c.fills, fill{now + 1, int32(zeros), tagExt | tagExtCopy | uint32(at)}) // those of this cycle are through
 	}
 	if t.Inside > 0 {
 		e.asking = append(e.asking, at)

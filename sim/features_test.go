@@ -36,6 +36,19 @@ func TestFeaturesInFullMode(t *testing.T) {
 	}
 }
 
+// A last row tile that reaches beyond M: a tile copy fills rows of zeros, at whatever M.
+func TestTileCopyOfRaggedRows(t *testing.T) {
+	for _, m := range []int{130, 200, 300} {
+		for _, mode := range []string{"timing", "full"} {
+			o := featureRun("tile_copy", "128x256", mode)
+			o.M, o.Verify = m, mode == "full"
+			if r := mustRun(t, o); o.Verify && !r.Verify.Passed {
+				t.Errorf("M %d: error %g", m, r.Verify.MaxRelativeError)
+			}
+		}
+	}
+}
+
 // A switch costs a kernel that does not use it nothing.
 func TestFeaturesUnused(t *testing.T) {
 	o := small("mi355x")

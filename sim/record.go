@@ -82,6 +82,31 @@ func (o *RecordOptions) finish(r *report.Run, perInst bool) {
 		o.Result.Run.Instructions, r.Instructions = nil, nil
 	}
 	o.Result.Run = &c
+	if empty(o.Result) {
+		d := o.defaults()
+		cycles := ""
+		if d.Cycles != "" {
+			cycles = " in cycles " + d.Cycles
+		}
+		r.Notes = append(r.Notes, fmt.Sprintf("the recording is empty: no wave ran on CU %s%s", d.CUs, cycles))
+	}
+}
+
+// empty reports whether nothing was recorded.
+func empty(rec *timeline.Recording) bool {
+	for i := range rec.CUs {
+		for j := range rec.CUs[i].Lanes {
+			some := false
+			rec.CUs[i].Lanes[j].EachSegment(rec.Interval, func(timeline.Segment) bool {
+				some = true
+				return false
+			})
+			if some {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // forKernel is what is asked for one kernel of a job: nil for all but one.
@@ -101,6 +126,7 @@ func (o *RecordOptions) forKernel(job *workloads.Job, b *workloads.Built) (*Reco
 type recorder struct {
 	window   timeline.Window
 	machine  *configs.Machine
+	begin    int64 // the launch's, in cycles of the chip, whose clock goes on from launch to launch
 	budget   timeline.Budget
 	prog     *cu.Program
 	mu       sync.Mutex
@@ -154,7 +180,7 @@ func (r *recorder) attach(o *xcd.GPUOptions, stop func()) {
 	}
 	r.budget.Over = stop
 	o.Ended = func(x, c, wg int, start, end int64) {
-		r.groups[wg] = timeline.Group{XCD: x, CU: c, Start: start, End: end}
+		r.groups[wg] = timeline.Group{XCD: x, CU: c, Start: start - r.begin, End: end - r.begin}
 	}
 	o.Record = func(x, c int, p *cu.Program) cu.Recorder {
 		r.prog = p
@@ -164,7 +190,14 @@ func (r *recorder) attach(o *xcd.GPUOptions, stop func()) {
 		m := r.machine
 		b := timeline.NewBuilder(x, c, m.CU.SIMDs, m.CU.WaveSlotsPerSIMD, int(m.CU.IssueIntervalCycles), r.window, &r.budget)
 		r.builders = append(r.builders, b)
-		return &cuRecorder{b}
+		return &cuRecorder{b, &r.begin}
+	}
+}
+
+// starts says at which cycle of the chip the launch will begin.
+func (r *recorder) starts(cycle int64) {
+	if r != nil {
+		r.begin = cycle
 	}
 }
 
@@ -176,28 +209,34 @@ func (r *recorder) err() error {
 	return usagef("the recording passed the %d MB of --record-limit-mb, and the run was stopped: record fewer CUs (--window-cu) or cycles (--window-cycles)", r.budget.Limit>>20)
 }
 
-// cuRecorder hands a CU's events to its builder.
-type cuRecorder struct{ b *timeline.Builder }
+// cuRecorder hands a CU's events to its builder, in cycles since the launch began.
+type cuRecorder struct {
+	b     *timeline.Builder
+	begin *int64
+}
 
-func (c *cuRecorder) Wave(start int64, slot, group, wave int) { c.b.Wave(start, slot, group, wave) }
-func (c *cuRecorder) End(end int64, slot int)                 { c.b.Ended(end, slot) }
+func (c *cuRecorder) Wave(start int64, slot, group, wave int) {
+	c.b.Wave(start-*c.begin, slot, group, wave)
+}
+func (c *cuRecorder) End(end int64, slot int) { c.b.Ended(end-*c.begin, slot) }
 func (c *cuRecorder) Issue(now int64, slot int, inst int32) {
+	now -= *c.begin
 	c.b.Segment(now, now+1, slot, timeline.Issue, inst)
 }
 func (c *cuRecorder) Stall(from, to int64, slot int, r cu.StallReason, inst int32) {
-	c.b.Segment(from, to, slot, timeline.StallKind(int(r)), inst)
+	c.b.Segment(from-*c.begin, to-*c.begin, slot, timeline.StallKind(int(r)), inst)
 }
 func (c *cuRecorder) MemoryIssue(now int64, slot int, n cu.Counter, pos uint32, inst int32) {
-	c.b.MemoryIssue(now, slot, n == cu.CounterLGKM, pos, inst)
+	c.b.MemoryIssue(now-*c.begin, slot, n == cu.CounterLGKM, pos, inst)
 }
 func (c *cuRecorder) MemoryDone(at int64, slot int, n cu.Counter, pos uint32) {
-	c.b.MemoryDone(at, slot, n == cu.CounterLGKM, pos)
+	c.b.MemoryDone(at-*c.begin, slot, n == cu.CounterLGKM, pos)
 }
 func (c *cuRecorder) Bank(at int64, cycles int32, slot int, n cu.Counter, pos uint32) {
-	c.b.Bank(at, cycles, slot, n == cu.CounterVM, pos)
+	c.b.Bank(at-*c.begin, cycles, slot, n == cu.CounterVM, pos)
 }
 func (c *cuRecorder) Barrier(arrived, released int64, last, woken int) {
-	c.b.Release(arrived, released, last, woken)
+	c.b.Release(arrived-*c.begin, released-*c.begin, last, woken)
 }
 func (c *cuRecorder) LDSAccess(inst int32, a *isa.Access, twoAddr bool, service, conflicts int32) {
 	d := c.b.Access(inst)

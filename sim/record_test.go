@@ -94,10 +94,62 @@ func TestRecordingOfSeveralKernels(t *testing.T) {
 		if r := rec.Run; r.Kernel != want.Parts[kernel].Name || r.Cycles != want.Parts[kernel].Cycles || r.ClockMHz != want.ClockMHz || r.Power == nil || len(r.Instructions) == 0 {
 			t.Errorf("kernel %d: the recording is of %s, %d cycles at %g MHz with %d instructions", kernel, r.Kernel, r.Cycles, r.ClockMHz, len(r.Instructions))
 		}
+		checkWithin(t, rec)
 		for _, x := range rec.XCDs {
 			if h := rec.Run.L2; x.L2Requests != h.Requests || x.L2Hits != h.Hits+h.HitsInFlight {
 				t.Errorf("kernel %d: %d hits of %d in the L2's picture, %d of %d in the report", kernel, x.L2Hits, x.L2Requests, h.Hits+h.HitsInFlight, h.Requests)
 			}
+		}
+	}
+}
+
+// checkWithin holds a recording's times to its launch.
+func checkWithin(t *testing.T, rec *timeline.Recording) {
+	t.Helper()
+	for _, g := range rec.Groups {
+		if g.Start < 0 || g.End <= g.Start || g.End > rec.Run.Cycles {
+			t.Errorf("%s: a workgroup from %d to %d in a launch of %d cycles", rec.Run.Kernel, g.Start, g.End, rec.Run.Cycles)
+		}
+	}
+	issues := 0
+	for i := range rec.CUs {
+		for j := range rec.CUs[i].Lanes {
+			rec.CUs[i].Lanes[j].EachSegment(rec.Interval, func(s timeline.Segment) bool {
+				if s.From < 0 || s.To > rec.Run.Cycles {
+					t.Errorf("%s: a segment from %d to %d in a launch of %d cycles", rec.Run.Kernel, s.From, s.To, rec.Run.Cycles)
+				}
+				if s.Kind == timeline.Issue {
+					issues++
+				}
+				return true
+			})
+		}
+	}
+	if issues == 0 {
+		t.Errorf("%s: no instruction was recorded", rec.Run.Kernel)
+	}
+}
+
+// TestRecordingAfterAnotherLaunch: times are of the launch, whatever ran before it, in windows too.
+func TestRecordingAfterAnotherLaunch(t *testing.T) {
+	one := 1
+	o := oneCU()
+	o.Warmup, o.Record = &one, &RecordOptions{}
+	mustRun(t, o)
+	checkWithin(t, o.Record.Result)
+	o.Record = &RecordOptions{Cycles: "0:2000"}
+	mustRun(t, o)
+	checkWithin(t, o.Record.Result)
+}
+
+// TestEmptyRecording: a window in which no wave runs is told.
+func TestEmptyRecording(t *testing.T) {
+	o := small("mi355x")
+	o.M, o.N = 256, 256
+	for cus, empty := range map[string]bool{"all": false, "0.1": true} {
+		o.Record = &RecordOptions{CUs: cus}
+		if r := mustRun(t, o); strings.Contains(strings.Join(r.Notes, "\n"), "the recording is empty") != empty {
+			t.Errorf("CUs %s: notes %q", cus, r.Notes)
 		}
 	}
 }

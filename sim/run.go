@@ -305,6 +305,7 @@ func runTiming(o *RunOptions, r *report.Run, machine *configs.Resolved, job *wor
 	if err != nil {
 		return &UsageError{err} // it does not fit, or an instruction has no timing class
 	}
+	rec.starts(g.Now())
 	sampled := false
 	if spread != nil {
 		spread.choose(o.SampleRounds, g.Capacity()*max(o.parts, 1))

@@ -83,7 +83,12 @@ func (r *replays) of(s shape, orders []Order) (map[Order]*traffic, error) {
 
 // replay replays a block order against the caches, some K steps at a time.
 func (s shape) replay(m *configs.Machine, o Order) (t traffic) {
-	order := swizzle.Order{Kind: swizzle.Remap, Window: o.Window, Chunk: o.Chunk, XCDs: m.Chip.XCDs}
+	// Without windows rows follow each other, as with windows of one row; without chunks, or fewer tiles than
+	// XCDs, blocks stay where the dispatch puts them, as with chunks of one.
+	order := swizzle.Order{Kind: swizzle.Remap, Window: max(o.Window, 1), Chunk: max(o.Chunk, 1), XCDs: m.Chip.XCDs}
+	if s.grid.Tiles() < order.XCDs {
+		order.XCDs = 1
+	}
 	tiles, err := order.Map(s.grid)
 	if err != nil {
 		return traffic{err: err}

@@ -161,6 +161,22 @@ func TestTogether(t *testing.T) {
 	}
 }
 
+// Orders without windows or chunks, as FP8's own, and grids of fewer tiles than XCDs are searched too.
+func TestTuneOfPlainOrders(t *testing.T) {
+	fp8 := options()
+	fp8.M, fp8.N, fp8.K, fp8.DType, fp8.Schedules, fp8.Best = 1024, 1024, 384, "fp8", []string{"pingpong8"}, 1
+	small := options()
+	small.Set, small.M, small.N, small.Best, small.Also = []string{"chip.xcds=8", "chip.cus_per_xcd=4"}, 256, 512, 1, []Order{{0, 0}}
+	for _, o := range []Options{fp8, small} {
+		r, err := Tune(t.Context(), o)
+		if err != nil {
+			t.Errorf("%s %dx%d: %v", o.DType, o.M, o.N, err)
+		} else if r.Best.Simulated == nil || r.Best.Simulated.Cycles == 0 {
+			t.Errorf("%s %dx%d: %+v", o.DType, o.M, o.N, r.Best)
+		}
+	}
+}
+
 func TestTuneRefuses(t *testing.T) {
 	for want, change := range map[string]func(*Options){
 		"unknown --dtype":     func(o *Options) { o.DType = "f64" },
