@@ -413,15 +413,6 @@ func FuzzImportATT(f *testing.F) {
 }
 
 // A recorded stream ends: that it stores nothing for long is no deadlock.
-// TestLongArithmetic: waves that only compute are no deadlock, however long.
-func TestLongArithmetic(t *testing.T) {
-	o := RunOptions{Kernel: "micro", Arch: "mi355x", Mode: "timing", Threads: 1, Seed: 1, Options: kv("test", "valu", "trips", "30000"),
-		Set: []string{"chip.xcds=1", "chip.iods=1", "chip.cus_per_xcd=1", "chip.shader_engines=1"}}
-	if r := mustRun(t, o); r.Cycles <= xcd.LivelockCycles {
-		t.Errorf("%d cycles; the watch for deadlocks looks after %d only", r.Cycles, xcd.LivelockCycles)
-	}
-}
-
 func TestReplayOfLongStream(t *testing.T) {
 	tr, _ := importText(t, ".cpu gfx950\n.kernel long\nloop:\n  s_sleep 127\n  s_cbranch_scc1 loop @ taken 3999\n  s_endpgm\n")
 	if r := mustReplay(t, ReplayOptions{File: tr.path}); r.Cycles <= xcd.LivelockCycles {

@@ -65,11 +65,9 @@ type GPU struct {
 	mhz     float64 // core clock
 	chip    *Chip
 	prog    *cu.Program
-	// What alive saw last, and the instructions issued while nothing was read.
-	reads, issued, unread uint64
-	cus                   []*cu.CU
-	stats                 []cu.Stats // per XCD
-	wgs                   int
+	cus     []*cu.CU
+	stats   []cu.Stats // per XCD
+	wgs     int
 
 	drift    []DriftSample
 	present  func(wg int) bool
@@ -224,20 +222,7 @@ func (g *GPU) alive() uint64 {
 	for _, c := range g.cus {
 		n += c.TCP().StoreSegments + c.TCP().Misses
 	}
-	// Who waits for others has to look: where nobody reads anything, all instructions are work.
-	var reads, issued uint64
-	for i := range g.stats {
-		k := &g.stats[i].IssuedCount
-		reads += k[isa.UnitLDS] + k[isa.UnitVMEM] + k[isa.UnitSMEM]
-		for _, c := range k {
-			issued += c
-		}
-	}
-	if reads == g.reads {
-		g.unread += issued - g.issued
-	}
-	g.reads, g.issued = reads, issued
-	return n + g.unread
+	return n
 }
 
 // Now is the cycle at which the next launch begins: the chip's clock goes on from launch to launch.
