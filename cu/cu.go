@@ -69,7 +69,7 @@ type CU struct {
 	fillHead        int
 	ldsWaiting      []int32 // waves stalled until a queue entry is free, by index
 	turn            vmemTurn
-	refused         int           // waves whose scalar load the L2 has turned away, or more
+	refused         int           // scalar loads that the L2 port turned away since their waves were last woken
 	scratch         []cache.Lines // patterns that are not kept, one per queue entry and one more
 	scratchAt       int
 	err             error
@@ -460,8 +460,8 @@ func (c *CU) LineReturned(now int64, tag uint32) int64 {
 	return c.nextWake()
 }
 
-// wakeRefused lets the waves look again whose scalar load the L2 turned away: a line that comes meanwhile
-// may be theirs.
+// wakeRefused lets the waves look again whose scalar load the L2 port turned away, as L2Port allows and an XCD
+// never does: a line that comes meanwhile may be theirs.
 func (c *CU) wakeRefused(now int64) {
 	if c.refused == 0 {
 		return
