@@ -43,7 +43,8 @@ type Power struct {
 	PeakVoltage                                float64 // at clock.peak_mhz, over the floor's voltage
 	CUPJPerCycle                               float64 // a CU's clock tree, issue and idle switching, per cycle
 	MatrixPJPerFLOP64Bit, MatrixPJPerFLOP32Bit float64 // pJ per FLOP of matrix instructions, by input width
-	MatrixPJPerFLOP16Bit, MatrixPJPerFLOP8Bit  float64
+	MatrixPJPerFLOP16Bit, MatrixPJPerFLOPFP16  float64 // BF16 (8 bits of significand), FP16 (11)
+	MatrixPJPerFLOP8Bit                        float64
 	MatrixPJPerFLOP6Bit, MatrixPJPerFLOP4Bit   float64
 	VALUPJPerLane                              float64 // per lane of a vector ALU operation
 	LDSPJPerByte, L2PJPerByte                  float64 // LDS: bytes read and written; L2: bytes between it and the L1

@@ -83,6 +83,8 @@ func matrixPJ(p *configs.Power, dtype string) float64 {
 		return p.MatrixPJPerFLOP64Bit
 	case "fp32", "xf32":
 		return p.MatrixPJPerFLOP32Bit
+	case "fp16":
+		return p.MatrixPJPerFLOPFP16
 	case "fp8", "int8":
 		return p.MatrixPJPerFLOP8Bit
 	case "fp6":
@@ -95,11 +97,11 @@ func matrixPJ(p *configs.Power, dtype string) float64 {
 
 // matrixLeaf is the leaf that matrixPJ reads.
 func matrixLeaf(dtype string) string {
-	bits := map[string]string{"fp64": "64", "fp32": "32", "xf32": "32", "fp8": "8", "int8": "8", "fp6": "6", "fp4": "4"}[dtype]
-	if bits == "" {
-		bits = "16"
+	name := map[string]string{"fp64": "64bit", "fp32": "32bit", "xf32": "32bit", "fp16": "fp16", "fp8": "8bit", "int8": "8bit", "fp6": "6bit", "fp4": "4bit"}[dtype]
+	if name == "" {
+		name = "16bit"
 	}
-	return "power.matrix_pj_per_flop_" + bits + "bit"
+	return "power.matrix_pj_per_flop_" + name
 }
 
 // instType is the input type of a matrix instruction.

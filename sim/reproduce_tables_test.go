@@ -2,6 +2,7 @@ package sim
 
 import (
 	"flag"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -117,8 +118,39 @@ func TestPowerLaw(t *testing.T) {
 		}
 		last = f
 	}
-	if matrixLeaf("fp8") != "power.matrix_pj_per_flop_8bit" || matrixPJ(p, "fp8") != p.MatrixPJPerFLOP8Bit {
-		t.Error("fp8's energy")
+}
+
+// TestMatrixEnergies: the leaf that gives the clock its class is the one that prices the
+// work, and the derived energies of the MI355X are what their sources say: multipliers, whose
+// energy is as the square of the significand, have the share that the calibrated 8-bit energy leaves.
+func TestMatrixEnergies(t *testing.T) {
+	m, err := LoadMachine("mi355x", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &m.Machine().Power
+	for _, dtype := range []string{"fp64", "fp32", "xf32", "bf16", "fp16", "fp8", "int8", "fp6", "fp4"} {
+		found := false
+		for _, leaf := range m.Leaves() {
+			if leaf.Path == matrixLeaf(dtype) {
+				found = leaf.Value == fmt.Sprint(matrixPJ(p, dtype))
+			}
+		}
+		if !found {
+			t.Errorf("%s: %s is not the %g pJ that its work is priced with", dtype, matrixLeaf(dtype), matrixPJ(p, dtype))
+		}
+	}
+	bf16 := matrixPJ(p, "bf16")
+	share := 2 * (1 - 2*matrixPJ(p, "fp8")/bf16)
+	for _, c := range []struct {
+		dtype       string
+		rate        float64 // FLOPs of an instruction over BF16's
+		significand float64 // bits
+	}{{"fp16", 1, 11}, {"fp8", 2, 4}, {"fp6", 4, 4}, {"fp4", 4, 2}} {
+		want := bf16 * (1 - share + share*c.rate*c.significand*c.significand/64) / c.rate
+		if got := matrixPJ(p, c.dtype); math.Abs(got-want) > 0.01*want {
+			t.Errorf("%s: %g pJ a FLOP, the share of the multipliers gives %g", c.dtype, got, want)
+		}
 	}
 }
 

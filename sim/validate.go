@@ -92,6 +92,7 @@ var validationSets = []validationSet{
 	{"kernels", "HipKittens' other kernels: GEMM, attention, layernorm, rotary", tableJobs(kernelTargets, []string{"MI355X gemm 4096x4096x4096", "MI355X rotary B16 H16 N4096 D128"})},
 	{"loops", "AMD's fp16 GEMM loops on MI355X: matrix pipe busy, %", loopJobs},
 	{"gemm-fp16", "AMD's fp16 GEMM 4096x4096x8192 on MI355X: loop, TFLOPS", fp16Jobs},
+	{"gemm-fp8", "AMD's fp8 GEMM 4096x4096x16384 on MI355X: loop, TFLOPS", fp8Jobs},
 	{"thread-trace", "thread trace of the MI325X GEMM: cycles of the K step and of an instruction", traceJobs},
 	{"units", "microbenchmarks of LDS, VALU and matrix pipe, cycles", unitJobs},
 	{"lds-strides", "LDS reads by stride on MI300X and MI350X, cycles", strideJobs},
