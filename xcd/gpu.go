@@ -68,6 +68,7 @@ type GPU struct {
 	cus     []*cu.CU
 	stats   []cu.Stats // per XCD
 	wgs     int
+	life    life
 
 	drift    []DriftSample
 	present  func(wg int) bool
@@ -207,22 +208,43 @@ func (g *GPU) report() func(done, total, cycle int64) {
 
 // alive grows with everything that a wave spinning on a flag does not do, and
 // in a replay with every instruction: a recorded stream ends however long it is.
+// Waves that mostly calculate or read LDS, as none does that polls, are given computePatience
+// instructions more.
 func (g *GPU) alive() uint64 {
-	var n uint64
+	var n, issued, compute uint64
 	for i := range g.stats {
 		s := &g.stats[i]
 		n += s.WaveCycles + s.Barriers + s.LDSWriteBytes + s.LDSFill + s.IssuedCount[isa.UnitMFMA]
-		if g.prog.Source == nil {
-			continue
-		}
 		for _, k := range s.IssuedCount {
-			n += k
+			issued += k
 		}
+		compute += s.IssuedCount[isa.UnitVALU] + s.IssuedCount[isa.UnitLDS]
+	}
+	if g.prog.Source != nil {
+		n += issued
 	}
 	for _, c := range g.cus {
 		n += c.TCP().StoreSegments + c.TCP().Misses
 	}
-	return n
+	l := &g.life
+	if n != l.other {
+		l.computeFrom = compute
+	} else if 2*(compute-l.compute) > issued-l.issued && compute-l.computeFrom <= computePatience {
+		l.looks++
+	}
+	l.other, l.issued, l.compute = n, issued, compute
+	return n + l.looks
+}
+
+// computePatience is how many instructions waves may calculate and do nothing else before
+// the launch counts as livelocked. It is bounded by the host's patience: a minute or two.
+const computePatience = 200_000_000
+
+// life is what alive saw last.
+type life struct {
+	other, issued, compute uint64
+	computeFrom            uint64 // compute when other grew last
+	looks                  uint64 // at which waves calculated
 }
 
 // Now is the cycle at which the next launch begins: the chip's clock goes on from launch to launch.
@@ -263,6 +285,7 @@ func (g *GPU) Run(ctx context.Context) (*GPUResult, error) {
 			return g.look(g.result(Result{Cycles: g.chip.now - begin, Finished: g.chip.finished(), Stopped: true}))
 		}
 	}
+	g.life = life{}
 	timing, err := g.chip.Run(ctx, Kernel{LookAfter: g.lookAfter, GoOn: goOn, Workgroups: g.wgs, Present: g.present, Waves: g.prog.Kernel.Waves(), Progress: g.report(), Alive: g.alive, Waiting: g.waiting, Watch: watch, Ordered: g.prog.Shares,
 		StopAt: g.stopAt, StopAfter: g.stopAfter, MarkEvery: g.markEvery})
 	for _, c := range g.cus {

@@ -2,12 +2,16 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/whisker-sim/whisker/report"
+	"github.com/whisker-sim/whisker/xcd"
 )
 
 // fullDisk takes n bytes and then no more.
@@ -175,6 +179,23 @@ func TestHexFlags(t *testing.T) {
 	}
 }
 
+// Outputs and modes that a run cannot have are refused before anything is simulated.
+func TestRunFlags(t *testing.T) {
+	for args, want := range map[string]string{
+		"run micro --picture tile=a.svg --picture tile=b.svg":             "the picture tile is asked for twice",
+		"run micro --picture tile":                                        `expected NAME=FILE, not "tile"`,
+		"run micro --picture cat=a.svg --picture tile=b.svg":              `unknown --picture "cat"`,
+		"run micro --rcv faults_test.go/below":                            "faults_test.go is a file; --rcv takes a directory",
+		"run micro --test lds --dependent":                                "each address is what the read before found in the LDS, and timing mode computes no values: give --mode full",
+		"run micro --test lds --dependent --arch mi300x --op ds_read_b32": "give --mode full",
+	} {
+		var stderr bytes.Buffer
+		if code := run(strings.Fields(args), io.Discard, &stderr); code != exitUsage || strings.Count(stderr.String(), "\n") != 1 || !strings.Contains(stderr.String(), want) {
+			t.Errorf("%s: exit code %d, %q, want %q", args, code, &stderr, want)
+		}
+	}
+}
+
 // A script's fault is told with its place and what is allowed there.
 func TestStepScriptFaults(t *testing.T) {
 	for script, want := range map[string]string{
@@ -219,6 +240,36 @@ again:
 				t.Errorf("%s mode: the first line does not say %q: %s", mode, part, lines[0])
 			}
 		}
+	}
+}
+
+// A wave that polls a flag in LDS which nobody sets gets nowhere; one that calculates for as long does.
+func TestPollAndArithmetic(t *testing.T) {
+	poll := object(t, `  v_mov_b32_e32 v1, 0
+again:
+  ds_read_b32 v2, v1
+  s_waitcnt lgkmcnt(0)
+  v_readfirstlane_b32 s4, v2
+  s_cmp_eq_u32 s4, 7
+  s_cbranch_scc0 again
+  s_endpgm
+`)
+	const text = "code_object: k.co\ngrid: [2]\nworkgroup: [64]\ndynamic_lds: 64\nargs: [{type: u32, shape: [64], fill: zeros}]\n"
+	if err := os.WriteFile(poll, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var stderr bytes.Buffer
+	if code := run([]string{"run", "--launch", poll, "--set", "chip.cus_per_xcd=4"}, io.Discard, &stderr); code != exitFailed || !strings.Contains(stderr.String(), "deadlock at cycle 2") {
+		t.Errorf("a poll: exit code %d, %s", code, &stderr)
+	}
+	var stdout bytes.Buffer
+	stderr.Reset()
+	if code := run(strings.Fields("run micro --test valu --trips 20000 --set chip.cus_per_xcd=4 --format json"), &stdout, &stderr); code != 0 {
+		t.Fatalf("20000 trips of additions: exit code %d, %s", code, &stderr)
+	}
+	var r report.Run
+	if err := json.Unmarshal(stdout.Bytes(), &r); err != nil || r.Cycles <= xcd.LivelockCycles {
+		t.Errorf("%d cycles (%v); the watch for deadlocks looks after %d only", r.Cycles, err, xcd.LivelockCycles)
 	}
 }
 
