@@ -60,13 +60,13 @@ func newMicroBench(o MicroOptions, whole bool) (*microBench, error) {
 }
 
 // run runs one kernel.
-func (b *microBench) run(s workloads.MicroSpec, full bool) (*xcd.GPUResult, *workloads.Built, error) {
+func (b *microBench) run(s workloads.MicroSpec) (*xcd.GPUResult, *workloads.Built, error) {
 	s.Waves, s.Trips, s.Workgroups, s.Degree = max(s.Waves, 1), max(s.Trips, 1), max(s.Workgroups, 1), max(s.Degree, 1)
 	k, err := workloads.Micro(b.cpu, s)
 	if err != nil {
 		return nil, nil, &UsageError{err}
 	}
-	g, err := b.seq.load(k, xcd.GPUOptions{Threads: max(b.o.Threads, 1), Full: full})
+	g, err := b.seq.load(k, xcd.GPUOptions{Threads: max(b.o.Threads, 1), Full: k.ValuesDecide != ""})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -87,15 +87,14 @@ const (
 // slope is the cycles of one operation.
 func (b *microBench) slope(s workloads.MicroSpec) (float64, error) {
 	var cycles [2]int64
-	full := s.Test == workloads.MicroLDS && s.Dependent // addresses come from the LDS
-	if b.seq.gpu == nil {                               // the first launch of all finds every cache cold
-		if _, _, err := b.run(s, full); err != nil {
+	if b.seq.gpu == nil { // the first launch of all finds every cache cold
+		if _, _, err := b.run(s); err != nil {
 			return 0, err
 		}
 	}
 	for i, trips := range []int{tripsFew, tripsMany} {
 		s.Trips = trips
-		res, _, err := b.run(s, full)
+		res, _, err := b.run(s)
 		if err != nil {
 			return 0, err
 		}

@@ -22,7 +22,7 @@ const maxSolverOffset = 256
 
 // conflicts runs a probe and returns SQ_LDS_BANK_CONFLICT.
 func (b *microBench) conflicts(op string, lane0, lane1, offset int) (int, error) {
-	res, _, err := b.run(workloads.MicroSpec{Test: workloads.MicroLDSProbe, Op: op, Lanes: [2]int{lane0, lane1}, Offset: offset}, false)
+	res, _, err := b.run(workloads.MicroSpec{Test: workloads.MicroLDSProbe, Op: op, Lanes: [2]int{lane0, lane1}, Offset: offset})
 	if err != nil {
 		return 0, err
 	}

@@ -75,6 +75,11 @@ func runJob(o *RunOptions, machine *configs.Resolved, job *workloads.Job) (*repo
 	if err := o.refuseRecording(m, job); err != nil {
 		return nil, nil, err
 	}
+	for _, b := range job.Kernels {
+		if b.ValuesDecide != "" && o.Mode == "timing" {
+			return nil, nil, usagef("%s: %s, and timing mode computes no values: give --mode full", b.Launch.Kernel.Name, b.ValuesDecide)
+		}
+	}
 	law := clockFor(machine, job.DType)
 	rebuild := func() (*workloads.Job, error) {
 		if o.replay != nil {

@@ -61,10 +61,23 @@ func (o *Outputs) check(others ...string) error {
 		}
 		seen[absolute(path)] = true
 	}
-	if st, err := os.Stat(o.RCV); o.RCV != "" && err == nil && !st.IsDir() {
-		return usagef("%s is a file; --rcv takes a directory", o.RCV)
+	return checkFolder("--rcv", o.RCV)
+}
+
+// checkFolder refuses a folder that is a file or would lie below one.
+func checkFolder(flag, path string) error {
+	if path == "" {
+		return nil
 	}
-	return nil
+	for p := absolute(path); ; p = filepath.Dir(p) {
+		st, err := os.Stat(p)
+		switch {
+		case err == nil && !st.IsDir():
+			return usagef("%s is a file; %s takes a directory", p, flag)
+		case err == nil || p == filepath.Dir(p):
+			return nil
+		}
+	}
 }
 
 // absolute is a path by which two names of one file are the same, links aside.

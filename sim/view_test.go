@@ -117,6 +117,7 @@ func TestViewRefuses(t *testing.T) {
 		{ViewOptions{Files: []string{run}, Outputs: Outputs{HTML: "no/such/place.html"}}, "no directory"},
 		{ViewOptions{Files: []string{run}, Outputs: Outputs{HTML: t.TempDir()}}, "is a directory"},
 		{ViewOptions{Files: []string{run}, Outputs: Outputs{RCV: junk}}, "is a file"},
+		{ViewOptions{Files: []string{run}, Outputs: Outputs{RCV: junk + "/below/it"}}, "is a file"},
 		{ViewOptions{Files: []string{run}, Outputs: Outputs{Pictures: map[string]string{"cat": "x"}}}, "choose chiplets"},
 		{ViewOptions{Files: []string{run}, Outputs: Outputs{Pictures: map[string]string{"tile": ""}}}, "needs a file"},
 		{ViewOptions{Files: []string{run, run}, Outputs: Outputs{HTML: page, Konata: "x"}}, "two runs"},

@@ -42,6 +42,10 @@ type Built struct {
 	// that a launch finds none of its own in the LLC (HipKittens' FP8 GEMMs).
 	RotatesInputs bool
 
+	// ValuesDecide says why the kernel's addresses or branches hang on values that timing
+	// mode does not compute; empty when they do not.
+	ValuesDecide string
+
 	// Outputs names the memory regions that the kernel writes; the others are
 	// its inputs.
 	Outputs []string

@@ -633,6 +633,9 @@ func (m *micro) finish(addrs [isa.Lanes]uint32, exec uint64) (*Built, error) {
 	b.LoopKTiles, b.KTile = 1, 1
 	// The addresses steer LDS accesses, so they are there in timing mode too.
 	b.Launch.Memory.Write(ts[0].addr, in)
+	if s.Test == MicroLDS && s.Dependent {
+		b.ValuesDecide = "each address is what the read before found in the LDS"
+	}
 	b.Outputs = []string{"out"}
 	expect := references(func(func(Expected)) error { return nil })
 	if s.Test == MicroXCDMap {

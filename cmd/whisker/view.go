@@ -5,20 +5,47 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
+
+	"github.com/alecthomas/kong"
 
 	"github.com/whisker-sim/whisker/sim"
 )
 
 // outputFlags say what to write of a recording, and which part of it.
 type outputFlags struct {
-	HTML         string            `name:"html" group:"Timeline" placeholder:"FILE" help:"Page that a browser opens from disk."`
-	Perfetto     string            `group:"Timeline" placeholder:"FILE" help:"Trace events for ui.perfetto.dev, gzip."`
-	RCV          string            `name:"rcv" group:"Timeline" placeholder:"DIR" help:"Folder for ROCprof Compute Viewer, below DIR."`
-	Konata       string            `group:"Timeline" placeholder:"FILE" help:"Log for Konata."`
-	AkitaTrace   string            `group:"Timeline" placeholder:"FILE" help:"Trace for Akita's Daisen (SQLite)."`
-	Picture      map[string]string `group:"Timeline" placeholder:"NAME=FILE" help:"Drawing as SVG: timeline, tile, chiplets or first256; may be repeated."`
-	WindowCU     string            `name:"window-cu" group:"Timeline" placeholder:"LIST" help:"CUs: XCD.CU with ranges, such as 0.0-3,1.*, or all; a run records 0.0 unless given."`
-	WindowCycles string            `group:"Timeline" placeholder:"FROM:TO" help:"Cycles; all unless given."`
+	HTML         string   `name:"html" group:"Timeline" placeholder:"FILE" help:"Page that a browser opens from disk."`
+	Perfetto     string   `group:"Timeline" placeholder:"FILE" help:"Trace events for ui.perfetto.dev, gzip."`
+	RCV          string   `name:"rcv" group:"Timeline" placeholder:"DIR" help:"Folder for ROCprof Compute Viewer, below DIR."`
+	Konata       string   `group:"Timeline" placeholder:"FILE" help:"Log for Konata."`
+	AkitaTrace   string   `group:"Timeline" placeholder:"FILE" help:"Trace for Akita's Daisen (SQLite)."`
+	Picture      pictures `group:"Timeline" placeholder:"NAME=FILE" help:"Drawing as SVG: timeline, tile, chiplets or first256; may be repeated."`
+	WindowCU     string   `name:"window-cu" group:"Timeline" placeholder:"LIST" help:"CUs: XCD.CU with ranges, such as 0.0-3,1.*, or all; a run records 0.0 unless given."`
+	WindowCycles string   `group:"Timeline" placeholder:"FROM:TO" help:"Cycles; all unless given."`
+}
+
+// pictures are the files of drawings, by name.
+type pictures map[string]string
+
+// Decode adds one NAME=FILE. A name that is given twice is an error: a map of
+// kong's own would keep the second file alone.
+func (p *pictures) Decode(c *kong.DecodeContext) error {
+	var value string
+	if err := c.Scan.PopValueInto("NAME=FILE", &value); err != nil {
+		return err
+	}
+	name, file, ok := strings.Cut(value, "=")
+	if !ok {
+		return fmt.Errorf("expected NAME=FILE, not %q", value)
+	}
+	if _, given := (*p)[name]; given {
+		return fmt.Errorf("the picture %s is asked for twice", name)
+	}
+	if *p == nil {
+		*p = pictures{}
+	}
+	(*p)[name] = file
+	return nil
 }
 
 func (f *outputFlags) outputs() sim.Outputs {

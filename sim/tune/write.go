@@ -16,7 +16,7 @@ func Write(w io.Writer, r *Result, format string) error {
 	if format == "json" {
 		return report.WriteJSON(w, r)
 	}
-	t := &report.Table{Header: []string{"schedule", "tile", "form", "W", "C", "rank", "estimate us", "bound", "cycles", "time us", "TFLOPS", "L2 hit", "LLC hit", "beyond L2 GB", "front"}, Left: []int{1, 2, 7}}
+	t := &report.Table{Header: []string{"schedule", "tile", "form", "W", "C", "rank", "estimate us", "bound", "cycles", "time us", "TFLOPS", "L2 read hit", "LLC read hit", "beyond L2 GB", "front"}, Left: []int{1, 2, 7}}
 	for _, c := range append(slices.Clone(r.Candidates), r.NotSimulated...) {
 		own, s := "", c.Simulated
 		if c.Own {
