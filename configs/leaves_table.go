@@ -356,6 +356,8 @@ func dispatchLeaves() []leafSpec {
 			func(m *Machine) any { return &m.Dispatch.CUOrder }),
 		leaf("dispatch.stagger_cycles", "cycles", from(0, 1_000_000), "between two workgroups that an XCD launches; 0: as fast as its shader engines launch waves",
 			func(m *Machine) any { return &m.Dispatch.StaggerCycles }),
+		leaf("dispatch.wave_stagger_cycles", "cycles", from(0, 100_000), "the same for each wave of the workgroup launched before, added to stagger_cycles: an XCD then launches a wave in so many cycles at most",
+			func(m *Machine) any { return &m.Dispatch.WaveStaggerCycles }),
 		leaf("dispatch.xcd_offset", "", from(0, 63), "XCD of the first workgroup",
 			func(m *Machine) any { return &m.Dispatch.XCDOffset }),
 		leaf("dispatch.wave_launch_cycles", "cycles", cycles, "between waves launched by a shader engine",

@@ -199,6 +199,7 @@ type Dispatch struct {
 	Order              string // round_robin | contiguous | shader_engine
 	CUOrder            string // shader_engines | fill | spread
 	StaggerCycles      int    // between workgroups launched by an XCD
+	WaveStaggerCycles  int    // the same, for each wave of the workgroup launched last
 	XCDOffset          int    // first workgroup goes to this XCD
 	WaveLaunchCycles   int    // between waves of a shader engine
 	WorkgroupGapCycles int    // last wave's end to the first issue of the next workgroup on the CU

@@ -161,6 +161,7 @@ var leafTests = []struct {
 	{"dispatch.order=shader_engine chip.xcds=2", "small", cyclesOf, 0},
 	{"dispatch.cu_order=fill lds.bytes=327680", "tiny", cyclesOf, 1},
 	{"dispatch.stagger_cycles=5000", "gemm", cyclesOf, 1},
+	{"dispatch.wave_stagger_cycles=700", "gemm", cyclesOf, 1},
 	{"dispatch.wave_launch_cycles=500", "gemm", cyclesOf, 1},
 	{"dispatch.workgroup_gap_cycles=9000", "small", cyclesOf, 1},
 	{"dispatch.launch_overhead_us=50", "gemm", timeOf, 1},

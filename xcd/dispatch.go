@@ -80,7 +80,8 @@ func checkDispatch(d *configs.Dispatch) error {
 }
 
 // dispatcher starts the workgroups of one XCD. A shader engine launches one wave
-// in WaveLaunchCycles, and StaggerCycles pass at least between two workgroups.
+// in WaveLaunchCycles, and StaggerCycles pass at least between two workgroups, with
+// WaveStaggerCycles more for each wave of the first.
 // Which CU is next is CUOrder's: shader engines take turns and give a workgroup
 // to their least loaded CU that has room; or CUs are filled in the order of
 // their numbers; or the least loaded one of all is next. CUs are numbered shader
@@ -153,7 +154,7 @@ func (d *dispatcher) step(now int64, wakes []int64) {
 		}
 		engine := cu % d.engines
 		d.freeAt[engine] = now + int64(d.waves*d.cfg.WaveLaunchCycles)
-		d.launchAt = now + int64(d.cfg.StaggerCycles)
+		d.launchAt = now + int64(d.cfg.StaggerCycles+d.waves*d.cfg.WaveStaggerCycles)
 		d.turn = (engine + 1) % d.engines
 		d.load[cu]++
 		wg := d.list.at(d.next)

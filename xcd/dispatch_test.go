@@ -89,10 +89,17 @@ func TestCUOrder(t *testing.T) {
 	}
 }
 
-// With a stagger, no two workgroups of an XCD are launched closer than it.
+// With a stagger, no two workgroups of an XCD are launched closer than it and what it has for each wave.
 func TestStagger(t *testing.T) {
+	for _, c := range []struct{ workgroup, wave int }{{500, 0}, {0, 125}, {300, 50}} {
+		testStagger(t, c.workgroup, c.wave)
+	}
+}
+
+func testStagger(t *testing.T, workgroup, wave int) {
+	t.Helper()
 	m := testMachine()
-	m.Chip.XCDs, m.Chip.CUsPerXCD, m.Dispatch.StaggerCycles = 1, 4, 500
+	m.Chip.XCDs, m.Chip.CUsPerXCD, m.Dispatch.StaggerCycles, m.Dispatch.WaveStaggerCycles = 1, 4, workgroup, wave
 	r := newRig(t, m, Options{}, func(wg, i int) (uint64, int, bool) { return uint64(wg) * 128, 0, i < 40 }, func(f *fakeCU) {
 		f.slots = 1
 	})
