@@ -3,10 +3,17 @@ package cache
 // A read that misses the LLC may bring the rest of its block of memory with it
 // (LLCConfig.FetchLines): the lines beside it in the slice. Those are neighbours in
 // memory within the unit by which slices alternate, and a stride of all slices apart beyond.
+//
+// And the LLC fetches ahead (LLCConfig.PrefetchLines), as a tagged sequential prefetcher does:
+// a miss brings the line behind it in memory too, and when that is read there is a run of
+// reads, which the LLC then keeps ahead of. A miss that is none of a run costs one line more.
 
-// lineUnasked marks a readable line that was fetched beside another and neither read
-// nor written since.
+// lineUnasked marks a readable line that was fetched beside or ahead of another and
+// neither read nor written since.
 const lineUnasked = 1 << 9
+
+// lineInRun marks such a line that was fetched because of a run of reads.
+const lineInRun = 1 << 10
 
 // fetchBeside fetches the lines of addr's block that are not there, after a miss on
 // addr whose turn was at cycle start.
@@ -31,6 +38,43 @@ func (l *LLC) fetchBeside(sl *llcSlice, addr uint64, start int64) {
 		m := l.takeMSHR(sl, row, way)
 		l.mshrs[m].unasked = true
 		l.wheel.push(event{at: start + l.cfg.LatencyCycles, addr: l.amap.join(slice, set, tag), id: uint32(m), bytes: uint16(l.cfg.LineBytes), kind: llcMemoryRead})
+	}
+}
+
+// fetchOn goes on with a run of reads after the first read of a line that was fetched
+// ahead of it: as far as PrefetchLines, or by one line if the line had been fetched so.
+func (l *LLC) fetchOn(addr uint64, inRun bool, start int64) {
+	first := 1
+	if inRun {
+		first = l.cfg.PrefetchLines
+	}
+	l.fetchAhead(addr, first, l.cfg.PrefetchLines, true, start)
+}
+
+// fetchAhead fetches the lines of memory from the first-th to the last-th behind addr
+// that are not there, in the block of memory that addr lies in.
+func (l *LLC) fetchAhead(addr uint64, first, last int, inRun bool, start int64) {
+	block := uint64(l.cfg.PrefetchBlock - 1)
+	for k := first; k <= last; k++ {
+		next := addr + uint64(k*l.cfg.LineBytes)
+		if next&^block != addr&^block {
+			return
+		}
+		slice, set, tag := l.amap.split(next)
+		row := slice*l.sets + set
+		sl := &l.slices[slice]
+		// The last registers are for reads that somebody waits for.
+		if l.tags.sets[row].lookup(tag) >= 0 || sl.freeCount <= l.cfg.MSHRsPerSlice/2 {
+			continue
+		}
+		way := l.allocate(row, tag, start)
+		if way < 0 {
+			continue
+		}
+		l.stats.Beside++
+		m := l.takeMSHR(sl, row, way)
+		l.mshrs[m].unasked, l.mshrs[m].inRun = true, inRun
+		l.wheel.push(event{at: start + l.cfg.LatencyCycles, addr: next, id: uint32(m), bytes: uint16(l.cfg.LineBytes), kind: llcMemoryRead})
 	}
 }
 

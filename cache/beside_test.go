@@ -48,6 +48,70 @@ func TestFetchBeside(t *testing.T) {
 	}
 }
 
+// TestFetchAhead: a miss brings the next line, and the first read of that one shows a
+// run, of which four lines are fetched ahead from then on, up to the end of the block.
+func TestFetchAhead(t *testing.T) {
+	cfg, mem := smallLLC()
+	cfg.PrefetchLines, cfg.PrefetchBlock, cfg.MSHRsPerSlice = 4, 1024, 8
+	b := newLLCBench(t, cfg, mem)
+	b.llc.Write(0, 0, 26*128, 128)
+	b.run(10)
+	for i, c := range []struct {
+		what   string
+		line   uint64
+		cycles int64  // to the answer
+		ahead  uint64 // lines fetched ahead so far
+		misses uint64
+	}{
+		{"a miss, with a row to open, brings the next line", 0, 380, 1, 1},
+		{"it is there, and four more are fetched", 1, 200, 5, 2},
+		{"one more", 2, 200, 6, 3},
+		{"a second read of a line fetches nothing and hits", 2, 200, 6, 3},
+		{"the last of the block", 3, 200, 7, 4},
+		{"the next would be beyond the block", 4, 200, 7, 5},
+		{"a miss elsewhere brings its next line alone", 16, 350, 8, 6},
+		{"another", 18, 350, 9, 7},
+		{"the last line of a block brings none", 15, 350, 9, 8},
+		{"a line that is there is not fetched", 25, 350, 9, 9},
+	} {
+		now := int64(1000 * (i + 1))
+		b.llc.Read(now, 0, c.line*128, uint32(i))
+		b.run(now + 900)
+		b.want(t, reply{now + c.cycles, 0, uint32(i)})
+		if s := b.llc.Stats(); s.Beside != c.ahead || s.ReadMisses != c.misses {
+			t.Errorf("%s: %d lines fetched ahead and %d misses, want %d and %d", c.what, s.Beside, s.ReadMisses, c.ahead, c.misses)
+		}
+	}
+	if s := b.llc.Stats(); s.BesideReads != 4 || s.ReadHits != 1 {
+		t.Errorf("%d first reads of lines fetched ahead and %d hits, want 4 and 1", s.BesideReads, s.ReadHits)
+	}
+
+	// Who asks for a line on its way waits for no more than what is left.
+	b = newLLCBench(t, cfg, mem)
+	b.llc.Read(0, 0, 0, 1)
+	b.llc.Read(300, 0, 128, 2)
+	b.run(2000)
+	b.want(t, reply{380, 0, 1}, reply{500, 0, 2})
+	if s := b.llc.Stats(); s.Beside != 5 || s.ReadMisses != 2 || s.ReadHits != 0 {
+		t.Errorf("counts: %+v", s)
+	}
+}
+
+// TestFetchAheadLeavesRegisters: half of a slice's registers are for reads that somebody
+// waits for.
+func TestFetchAheadLeavesRegisters(t *testing.T) {
+	cfg, mem := smallLLC()
+	cfg.PrefetchLines, cfg.PrefetchBlock, cfg.InterleaveBytes = 16, 4096, 4096
+	b := newLLCBench(t, cfg, mem)
+	b.llc.Read(0, 0, 0, 1)
+	b.run(900)
+	b.llc.Read(1000, 0, 128, 2) // of 16 lines two find a register: four are free
+	b.run(2000)
+	if s := b.llc.Stats(); s.Beside != 3 {
+		t.Errorf("%d lines fetched ahead, want 3", s.Beside)
+	}
+}
+
 // TestFetchBesideNeedsRoom: what a read does not keep brings nothing, not even when
 // the line itself is there in part.
 func TestFetchBesideNeedsRoom(t *testing.T) {
@@ -69,6 +133,7 @@ func TestFetchBesideAddsUp(t *testing.T) {
 	for seed := range uint64(20) {
 		cfg, mem := smallLLC()
 		cfg.FetchLines = 1 << (seed % 5)
+		cfg.PrefetchLines, cfg.PrefetchBlock = int(seed%4), 1024
 		cfg.SetHash, cfg.SliceHash = seed%2 == 0, seed%3 == 0
 		mem.WriteQueue = 8
 		b := newLLCBench(t, cfg, mem)
@@ -93,7 +158,7 @@ func TestFetchBesideAddsUp(t *testing.T) {
 		if err := s.Check("LLC", 128); err != nil {
 			t.Errorf("seed %d: %v", seed, err)
 		}
-		if s.ReadMisses-s.BesideReads+s.Beside != h.Reads || s.Fills != h.Reads || s.BesideReads > s.Beside || (cfg.FetchLines > 1) != (s.BesideReads > 0) {
+		if s.ReadMisses-s.BesideReads+s.Beside != h.Reads || s.Fills != h.Reads || s.BesideReads > s.Beside || (cfg.FetchLines > 1 || cfg.PrefetchLines > 0) != (s.BesideReads > 0) {
 			t.Errorf("seed %d: %+v and %d reads of memory", seed, s, h.Reads)
 		}
 	}

@@ -14,6 +14,8 @@ type LLCConfig struct {
 	GBs, CoreMHz                    float64 // of all slices; the clock that cycles are of
 	MSHRsPerSlice                   int
 	FetchLines                      int // that a miss fetches, a power of two; 0 or 1: its own
+	PrefetchLines                   int // that are fetched ahead of a run of reads; 0: none
+	PrefetchBlock                   int // bytes of memory, a power of two, that fetching ahead does not leave
 	AllocateOnRead, AllocateOnWrite bool
 	SetHash, SliceHash              bool
 	Replacement                     Replacement
@@ -95,6 +97,9 @@ func NewLLC(cfg LLCConfig, mem HBMConfig, client LLCClient) (*LLC, error) {
 	}
 	if cfg.FetchLines&(cfg.FetchLines-1) != 0 || cfg.FetchLines < 0 {
 		return nil, fmt.Errorf("LLC: a read miss brings %d lines; a power of two is possible", cfg.FetchLines)
+	}
+	if cfg.PrefetchLines < 0 || cfg.PrefetchLines > 0 && (cfg.PrefetchBlock < cfg.LineBytes || cfg.PrefetchBlock&(cfg.PrefetchBlock-1) != 0) {
+		return nil, fmt.Errorf("LLC: fetches %d lines ahead in blocks of %d bytes; a power of two of at least a line is possible", cfg.PrefetchLines, cfg.PrefetchBlock)
 	}
 	if mem.Channels > 0 && cfg.Slices%mem.Channels != 0 && mem.Channels%cfg.Slices != 0 {
 		return nil, fmt.Errorf("LLC: %d slices and %d HBM channels do not divide each other", cfg.Slices, mem.Channels)
@@ -319,11 +324,12 @@ func (l *LLC) read(sl *llcSlice, row, way int, tag uint32, e *event, start int64
 		if readable(state) {
 			l.tags.use(set, way)
 			ahead := state&lineUnasked != 0
-			if ahead {
-				set.state[way] &^= lineUnasked
-			}
 			l.countFound(e, ahead)
 			l.reply(start+l.cfg.LatencyCycles, e)
+			if ahead {
+				set.state[way] &^= lineUnasked | lineInRun
+				l.fetchOn(e.addr, state&lineInRun != 0, start)
+			}
 			return true
 		}
 		if state&lineInFlight != 0 {
@@ -333,9 +339,13 @@ func (l *LLC) read(sl *llcSlice, row, way int, tag uint32, e *event, start int64
 			if !m.unasked {
 				l.stats.ReadHitsInFlight++
 			}
-			l.countFound(e, m.unasked)
+			ahead := m.unasked
+			l.countFound(e, ahead)
 			m.unasked = false
 			l.wait(n, e, start)
+			if ahead {
+				l.fetchOn(e.addr, m.inRun, start)
+			}
 			return true
 		}
 	}
@@ -355,6 +365,9 @@ func (l *LLC) read(sl *llcSlice, row, way int, tag uint32, e *event, start int64
 	l.wheel.push(event{at: start + l.cfg.LatencyCycles, addr: e.addr, id: uint32(n), bytes: uint16(l.cfg.LineBytes), kind: llcMemoryRead})
 	if l.cfg.AllocateOnRead && l.cfg.FetchLines > 1 {
 		l.fetchBeside(sl, e.addr, start)
+	}
+	if l.cfg.AllocateOnRead {
+		l.fetchAhead(e.addr, 1, min(1, l.cfg.PrefetchLines), false, start)
 	}
 	return true
 }
@@ -387,7 +400,7 @@ func (l *LLC) write(row, way int, tag uint32, e *event, start int64) bool {
 		m.unasked = false
 		m.dirty = uint16(min(int(m.dirty)+int(e.bytes), l.cfg.LineBytes))
 	} else {
-		set.state[way] &^= lineUnasked
+		set.state[way] &^= lineUnasked | lineInRun
 		set.write(way, int(e.bytes), l.cfg.LineBytes)
 	}
 	return true

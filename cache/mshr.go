@@ -8,6 +8,7 @@ type mshr struct {
 	next       int32 // free list, index + 1
 	dirty      uint16
 	unasked    bool // nobody has asked for the line yet
+	inRun      bool // it was fetched because of a run of reads
 	late       bool // the address waits for its translation
 }
 

@@ -15,7 +15,7 @@ type LevelStats struct {
 	PortCycles                                    uint64 // L2 only: of the channels' ports, all requests
 	ReadBytes, WriteBytes                         uint64 // asked for by the level above
 	Fills, FillBytes                              uint64 // from the level below
-	Beside                                        uint64 // LLC only: lines fetched beside another
+	Beside                                        uint64 // LLC only: lines fetched beside or ahead of another
 	BesideReads                                   uint64 // first reads of such lines; they count as misses
 	WriteBacks, WriteBackBytes                    uint64 // to the level below
 	QueueCycles                                   uint64 // waiting for service, summed over requests

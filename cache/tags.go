@@ -139,6 +139,9 @@ func (s *tagSet) filled(way int, m *mshr) {
 	s.state[way] = lineReadable | m.dirty
 	if m.unasked {
 		s.state[way] |= lineUnasked
+		if m.inRun {
+			s.state[way] |= lineInRun
+		}
 	}
 }
 

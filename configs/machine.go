@@ -171,6 +171,8 @@ type LLC struct {
 	GBs                             float64 // all slices
 	MSHRsPerSlice                   int
 	FetchBytes                      int // of memory that a read miss brings; 0: a line
+	PrefetchLines                   int // that are fetched ahead of a run of reads; 0: none
+	PrefetchBlockBytes              int // of memory, which fetching ahead does not leave
 	AllocateOnRead, AllocateOnWrite bool
 	SetHash, SliceHash              bool
 	Replacement                     string

@@ -92,6 +92,8 @@ func TestValidate(t *testing.T) {
 		{"l2.interleave_bytes=64", []string{"l2.interleave_bytes 64 is less than l2.line_bytes 128"}},
 		{"fabric.request_bytes=256", []string{"fabric.request_bytes 256"}},
 		{"hbm.row_bytes=64", []string{"hbm.row_bytes 64"}},
+		{"llc.prefetch_block_bytes=3000", []string{"llc.prefetch_block_bytes 3000 is not a power of two from llc.line_bytes 128 up"}},
+		{"llc.prefetch_block_bytes=64", []string{"llc.prefetch_block_bytes 64 is not a power of two"}},
 		{"llc.fetch_bytes=192", []string{"llc.fetch_bytes 192 is neither 0 nor a power of two from llc.line_bytes 128 to hbm.row_bytes 1024"}},
 		{"llc.fetch_bytes=64", []string{"llc.fetch_bytes 64 is neither 0"}},
 		{"llc.fetch_bytes=2048", []string{"llc.fetch_bytes 2048 is neither 0"}},

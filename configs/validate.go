@@ -140,6 +140,8 @@ func checkMemory(m *Machine) string {
 		return fmt.Sprintf("tlb.entries %d in tlb.ways %d ways are not a power of two of sets", m.TLB.Entries, m.TLB.Ways)
 	case h.RowBytes < m.LLC.LineBytes:
 		return fmt.Sprintf("hbm.row_bytes %d is less than llc.line_bytes %d", h.RowBytes, m.LLC.LineBytes)
+	case m.LLC.PrefetchLines > 0 && (!isPow2(m.LLC.PrefetchBlockBytes) || m.LLC.PrefetchBlockBytes < m.LLC.LineBytes):
+		return fmt.Sprintf("llc.prefetch_block_bytes %d is not a power of two from llc.line_bytes %d up", m.LLC.PrefetchBlockBytes, m.LLC.LineBytes)
 	case m.LLC.FetchBytes != 0 && (!isPow2(m.LLC.FetchBytes) || m.LLC.FetchBytes < m.LLC.LineBytes || m.LLC.FetchBytes > h.RowBytes):
 		return fmt.Sprintf("llc.fetch_bytes %d is neither 0 nor a power of two from llc.line_bytes %d to hbm.row_bytes %d", m.LLC.FetchBytes, m.LLC.LineBytes, h.RowBytes)
 	case h.RefreshNS >= h.RefreshIntervalNS:

@@ -253,6 +253,8 @@ type Cache struct {
 	HitInFlight  float64 `json:"hit_in_flight" unit:"fraction" doc:"hits in flight over requests: part of hit_rate"`
 	ReadHits     int64   `json:"read_hits" doc:"reads among the hits and hits in flight"`
 	ReadHitRate  float64 `json:"read_hit_rate" unit:"fraction" doc:"read_hits over reads; of the LLC the hit rate that Table 4 shows"`
+	Fetched      int64   `json:"fetched_ahead" doc:"lines that came from the level below before anybody asked for them; LLC only"`
+	FetchedReads int64   `json:"fetched_ahead_reads" doc:"reads that were the first of such a line: part of misses, since memory was read for them"`
 	Fills        int64   `json:"fills" doc:"lines that came from the level below"`
 	WriteBacks   int64   `json:"write_backs" doc:"dirty lines written to the level below"`
 	Bytes        int64   `json:"bytes" unit:"bytes" doc:"bytes moved between this level and the one above"`

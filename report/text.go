@@ -253,6 +253,9 @@ func writeMemory(b *strings.Builder, r *Run) error {
 	if c := &r.LLC; c.Writes > 0 && c.Reads > 0 {
 		llc = append(llc, "has "+Percent(c.ReadHitRate)+" of hits for reads alone")
 	}
+	if c := &r.LLC; c.FetchedReads > 0 {
+		llc = append(llc, "had fetched ahead "+Percent(Ratio(float64(c.FetchedReads), float64(c.Reads-c.ReadHits)))+" of what reads missed")
+	}
 	if len(llc) > 0 {
 		fmt.Fprintf(b, "  the LLC %s\n", strings.Join(llc, "; "))
 	}

@@ -246,7 +246,7 @@ func level(s *cache.LevelStats, cycles int64, unit string, scale float64) report
 		Requests: int64(s.Requests()), Reads: int64(s.Reads), Writes: int64(s.Writes),
 		Atomics: int64(s.Atomics), AtomicBytes: int64(s.AtomicBytes), AtomicMisses: int64(s.AtomicMisses), AtomicCycles: int64(s.AtomicCycles),
 		Hits: int64(s.ReadHits - s.ReadHitsInFlight + s.WriteHits + s.AtomicHits - s.AtomicHitsInFlight), HitsInFlight: int64(s.ReadHitsInFlight + s.AtomicHitsInFlight), ReadHits: int64(s.ReadHits),
-		Misses: int64(s.ReadMisses + s.WriteMisses + s.AtomicMisses), Fills: int64(s.Fills), WriteBacks: int64(s.WriteBacks),
+		Misses: int64(s.ReadMisses + s.WriteMisses + s.AtomicMisses), Fetched: int64(s.Beside), FetchedReads: int64(s.BesideReads), Fills: int64(s.Fills), WriteBacks: int64(s.WriteBacks),
 		Bytes:   int64(s.ReadBytes + s.WriteBytes + s.AtomicBytes),
 		Queue:   report.NewLatency(unit, scaled(report.PowerBuckets(s.Queue[:]), scale), report.Ratio(float64(s.QueueCycles)*scale, float64(s.Requests()))),
 		Latency: report.NewLatency(unit, scaled(report.PowerBuckets(s.Latency[:]), scale), report.Ratio(float64(s.LatencyCycles)*scale, float64(s.Latency.Count()))),
