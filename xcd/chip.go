@@ -254,7 +254,7 @@ func (c *Chip) buildXCD(i int, coreMHz float64, o Options) error {
 		MSHRsPerChannel: m.L2.MSHRsPerChannel, QueueEntries: m.L2.QueueEntries, LatencyFIFOEntries: m.L2.LatencyFIFOEntries, AtomicBytesPerCycle: m.L2.AtomicBytesPerCycle,
 		InterleaveBytes: m.L2.InterleaveBytes, SetHash: m.L2.SetHash, ChannelHash: m.L2.ChannelHash,
 		Replacement: replacement, Seed: uint64(m.L2.RandomSeed)<<8 | uint64(i),
-		TLB:           cache.TLBConfig{Entries: m.TLB.Entries, Ways: m.TLB.Ways, PageBytes: m.LLC.PrefetchBlockBytes},
+		TLB:           cache.TLBConfig{Entries: m.TLB.Entries, Ways: m.TLB.Ways, PageBytes: m.TLB.PageBytes},
 		TLBMissCycles: cache.CyclesOf(m.TLB.MissNS, coreMHz),
 	}, x)
 	if err != nil {
