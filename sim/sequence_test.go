@@ -63,7 +63,8 @@ func TestLaunchesInSequence(t *testing.T) {
 		t.Fatal(err)
 	}
 	third := run()
-	if a, b := float64(first.Timing.Cycles), float64(third.Timing.Cycles); b < 0.99*a || b > 1.01*a {
+	// Memory's open rows and the phase of its refresh differ.
+	if a, b := float64(first.Timing.Cycles), float64(third.Timing.Cycles); b < 0.98*a || b > 1.02*a {
 		t.Errorf("the first launch takes %.0f cycles, one with an empty LLC %.0f", a, b)
 	}
 }
