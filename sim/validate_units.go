@@ -221,6 +221,9 @@ func streamJobs() ([]*validationJob, error) {
 			return nil, err
 		}
 		p.Name, p.Unit = fmt.Sprintf("%d MiB", c.mib), "GB/s"
+		if c.mib >= 256 {
+			p.Kind, p.Note = KindCalibrated, "llc.prefetch_lines was chosen on these"
+		}
 		jobs = append(jobs, &validationJob{short: c.short, points: []ValidatePoint{p}, run: func(v *validation, points []ValidatePoint) error {
 			r, err := Run(RunOptions{Kernel: "stream", Arch: "mi300x", Set: append(slices.Clone(v.Set), eighth...), Mode: "timing", Threads: 1, Seed: 1,
 				Options: kv("workgroups", "38", "footprint", fmt.Sprintf("%dKiB", c.mib*1024/8), "passes", strconv.Itoa(c.passes))})
