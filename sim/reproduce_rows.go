@@ -4,6 +4,7 @@ import (
 	"embed"
 	"encoding/csv"
 	"fmt"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -115,7 +116,7 @@ func (row *tableRow) share(o ReproduceOptions) (*report.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	set, n := oneXCD(machine.Machine(), false)
+	set, n := oneXCD(machine.Machine(), false, 0)
 	batch, err := strconv.Atoi(row.options["batch"])
 	if err != nil {
 		return nil, fmt.Errorf("the row's batch: %w", err)
@@ -142,9 +143,10 @@ func (row *tableRow) share(o ReproduceOptions) (*report.Run, error) {
 // XCD's share of what all of them use, and how many such shares there are. LLC
 // bandwidth and power are shared out. The LLC keeps its size. HBM is whole where XCDs
 // read the same lines, since it then reads a line once for all of them, and shared out
-// where they do not. A round of workgroups on it takes about as long as one on the
+// where they do not. What the LLC would fetch ahead beyond rowBytes (0: no limit) is read
+// by XCDs that are not there, so that it does not. A round of workgroups on it takes about as long as one on the
 // whole machine.
-func oneXCD(m *configs.Machine, sharedReads bool) (settings []string, xcds int) {
+func oneXCD(m *configs.Machine, sharedReads bool, rowBytes int) (settings []string, xcds int) {
 	n := m.Chip.XCDs
 	if n == 1 {
 		return nil, 1
@@ -157,6 +159,10 @@ func oneXCD(m *configs.Machine, sharedReads bool) (settings []string, xcds int) 
 	if !sharedReads {
 		settings = append(settings, "hbm.stacks="+strconv.Itoa(max(1, m.HBM.Stacks/n)))
 		share("hbm.gbs", m.HBM.GBs)
+	}
+	if rowBytes > 0 && rowBytes < m.LLC.PrefetchBlockBytes {
+		block := max(m.LLC.LineBytes, 1<<(bits.Len(uint(rowBytes))-1))
+		settings = append(settings, "llc.prefetch_block_bytes="+strconv.Itoa(block))
 	}
 	share("power.board_w", m.Power.BoardW)
 	share("power.static_w", m.Power.StaticW)

@@ -162,7 +162,7 @@ func TestOneXCD(t *testing.T) {
 	}
 	whole := r.Machine()
 	for _, shared := range []bool{false, true} {
-		set, n := oneXCD(whole, shared)
+		set, n := oneXCD(whole, shared, 0)
 		one, err := LoadMachine("mi355x", "", set)
 		if err != nil {
 			t.Fatal(err)
@@ -177,9 +177,19 @@ func TestOneXCD(t *testing.T) {
 			t.Errorf("shared reads %v: %d parts, %+v, %+v", shared, n, m.LLC, m.HBM)
 		}
 	}
+	for _, c := range []struct{ row, block int }{{0, 4096}, {256, 256}, {192, 128}, {64, 128}, {4096, 4096}, {8192, 4096}} {
+		set, _ := oneXCD(whole, true, c.row)
+		one, err := LoadMachine("mi355x", "", set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := one.Machine().LLC.PrefetchBlockBytes; got != c.block {
+			t.Errorf("heads of %d bytes: the LLC fetches ahead in blocks of %d, want %d", c.row, got, c.block)
+		}
+	}
 	one := *whole
 	one.Chip.XCDs = 1
-	if set, n := oneXCD(&one, false); n != 1 || set != nil {
+	if set, n := oneXCD(&one, false, 0); n != 1 || set != nil {
 		t.Errorf("a machine of one XCD: %d parts, %v", n, set)
 	}
 }

@@ -34,7 +34,7 @@ func Run(o RunOptions) (*report.Run, error) {
 	}
 	if o.oneXCD {
 		var one []string
-		one, o.parts = oneXCD(machine.Machine(), job.SharedReads)
+		one, o.parts = oneXCD(machine.Machine(), job.SharedReads, job.RowBytes)
 		o.Set, o.SampleRounds = append(slices.Clone(o.Set), one...), 1
 		if machine, err = LoadMachine(o.Arch, o.Machine, o.Set); err != nil {
 			return nil, err

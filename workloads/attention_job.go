@@ -44,6 +44,7 @@ func buildAttention(r Request) (*Job, error) {
 	}
 	return &Job{Kernel: "attention", DType: "bf16", Kernels: []*Built{b}, FLOPs: b.FLOPs, Limit: attentionLimit,
 		SharedReads: s.KVHeads%max(r.XCDs, 1) != 0, // of consecutive workgroups each has the next KV head
+		RowBytes:    2 * s.Dim,
 		Values:      int64(s.Batch) * int64(s.Heads) * int64(s.Seq) * int64(s.Dim),
 		Settings: settings("batch", s.Batch, "heads", s.Heads, "kv-heads", s.KVHeads, "seq", s.Seq, "dim", s.Dim,
 			"causal", s.Causal, "rescale", how),

@@ -88,7 +88,7 @@ func buildBwd(r Request) (*Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &Job{Kernel: bwdName, DType: "bf16", Kernels: []*Built{prep, main, shuffle}, FLOPs: s.flops(), Limit: s.limit(), SharedReads: s.splitsHeads(r.XCDs),
+	j := &Job{Kernel: bwdName, DType: "bf16", Kernels: []*Built{prep, main, shuffle}, FLOPs: s.flops(), Limit: s.limit(), SharedReads: s.splitsHeads(r.XCDs), RowBytes: 2 * bwdDim,
 		Values:     int64(s.batch) * int64(s.seq) * bwdDim * int64(s.heads+2*s.kvHeads),
 		FillInputs: d.fill, Verify: references(d.expect).verifier(d.mem), Expect: d.expect,
 		Notes: []string{"the buffer that dQ is summed in starts at zero; clearing it is not part of the measurement"}}
