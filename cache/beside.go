@@ -26,19 +26,27 @@ func (l *LLC) fetchBeside(sl *llcSlice, addr uint64, start int64) {
 		if n == line || l.tags.sets[row].lookup(tag) >= 0 {
 			continue
 		}
-		// The last registers are for reads that somebody waits for.
-		if sl.freeCount <= l.cfg.MSHRsPerSlice/2 {
+		if !l.fetchUnasked(sl, l.amap.join(slice, set, tag), row, tag, false, start) {
 			return
 		}
-		way := l.allocate(row, tag, start)
-		if way < 0 {
-			return
-		}
-		l.stats.Beside++
-		m := l.takeMSHR(sl, row, way)
-		l.mshrs[m].unasked = true
-		l.wheel.push(event{at: start + l.cfg.LatencyCycles, addr: l.amap.join(slice, set, tag), id: uint32(m), bytes: uint16(l.cfg.LineBytes), kind: llcMemoryRead})
 	}
+}
+
+// fetchUnasked fetches a line that is not there and that nobody has asked for. It reports
+// false if there is no room: the last registers are for reads that somebody waits for.
+func (l *LLC) fetchUnasked(sl *llcSlice, addr uint64, row int, tag uint32, inRun bool, start int64) bool {
+	if sl.freeCount <= l.cfg.MSHRsPerSlice/2 {
+		return false
+	}
+	way := l.allocate(row, tag, start)
+	if way < 0 {
+		return false
+	}
+	l.stats.Beside++
+	m := l.takeMSHR(sl, row, way)
+	l.mshrs[m].unasked, l.mshrs[m].inRun = true, inRun
+	l.wheel.push(event{at: start + l.cfg.LatencyCycles, addr: addr, id: uint32(m), bytes: uint16(l.cfg.LineBytes), kind: llcMemoryRead})
+	return true
 }
 
 // fetchOn goes on with a run of reads after the first read of a line that was fetched
@@ -62,19 +70,9 @@ func (l *LLC) fetchAhead(addr uint64, first, last int, inRun bool, start int64) 
 		}
 		slice, set, tag := l.amap.split(next)
 		row := slice*l.sets + set
-		sl := &l.slices[slice]
-		// The last registers are for reads that somebody waits for.
-		if l.tags.sets[row].lookup(tag) >= 0 || sl.freeCount <= l.cfg.MSHRsPerSlice/2 {
-			continue
+		if l.tags.sets[row].lookup(tag) < 0 {
+			l.fetchUnasked(&l.slices[slice], next, row, tag, inRun, start)
 		}
-		way := l.allocate(row, tag, start)
-		if way < 0 {
-			continue
-		}
-		l.stats.Beside++
-		m := l.takeMSHR(sl, row, way)
-		l.mshrs[m].unasked, l.mshrs[m].inRun = true, inRun
-		l.wheel.push(event{at: start + l.cfg.LatencyCycles, addr: next, id: uint32(m), bytes: uint16(l.cfg.LineBytes), kind: llcMemoryRead})
 	}
 }
 
