@@ -32,7 +32,7 @@ type Job struct {
 	// the same time, as a GEMM's operands, so that HBM serves a line once for all of
 	// them. Without it an XCD reads lines that no other does, as heads of attention.
 	SharedReads bool
-	// RowBytes is how much of memory in a row is of one head, where heads lie beside
+	// RowBytes is how many bytes of memory in a row are of one head, where heads lie beside
 	// each other: what follows is read by other workgroups, on other XCDs. 0: all of
 	// what a workgroup reads lies in a row.
 	RowBytes int
