@@ -11,13 +11,13 @@ func TestFetchBeside(t *testing.T) {
 	cfg, mem := smallLLC()
 	cfg.FetchLines = 2
 	b := newLLCBench(t, cfg, mem)
-	b.llc.Read(0, 0, 128, 1) // the upper line of a block brings the lower one
-	b.llc.Read(300, 0, 0, 2) // under way: memory has it 8 cycles behind the other, with the row open
+	b.llc.Read(0, 0, 0, 128, 1) // the upper line of a block brings the lower one
+	b.llc.Read(300, 0, 0, 0, 2) // under way: memory has it 8 cycles behind the other, with the row open
 	b.run(387)
 	b.want(t, reply{380, 0, 1})
 	b.run(500)
 	b.want(t, reply{500, 0, 2}) // 300 and the LLC's latency
-	b.llc.Read(1000, 1, 0, 3)
+	b.llc.Read(1000, 1, 0, 0, 3)
 	b.run(1200)
 	b.want(t, reply{1200, 1, 3})
 	if s := b.llc.Stats(); s.ReadMisses != 2 || s.ReadHits != 1 || s.Beside != 1 || s.BesideReads != 1 || s.Fills != 2 {
@@ -34,12 +34,12 @@ func TestFetchBeside(t *testing.T) {
 	// and the two that follow them there, 1 KiB on. What is there is not fetched.
 	cfg.FetchLines, cfg.MSHRsPerSlice = 4, 8
 	b = newLLCBench(t, cfg, mem)
-	b.llc.Write(0, 0, 1024, 128)
+	b.llc.Write(0, 0, 0, 1024, 128)
 	b.run(10)
-	b.llc.Read(20, 0, 0, 1)
+	b.llc.Read(20, 0, 0, 0, 1)
 	b.run(2000)
 	for i, line := range []uint64{0, 128, 1024, 1024 + 128} {
-		b.llc.Read(int64(3000+1000*i), 0, line, 2)
+		b.llc.Read(int64(3000+1000*i), 0, 0, line, 2)
 	}
 	b.run(9000)
 	b.want(t, reply{400, 0, 1}, reply{3200, 0, 2}, reply{4200, 0, 2}, reply{5200, 0, 2}, reply{6200, 0, 2})
@@ -54,7 +54,7 @@ func TestFetchAhead(t *testing.T) {
 	cfg, mem := smallLLC()
 	cfg.PrefetchLines, cfg.PrefetchBlock, cfg.MSHRsPerSlice = 4, 1024, 8
 	b := newLLCBench(t, cfg, mem)
-	b.llc.Write(0, 0, 26*128, 128)
+	b.llc.Write(0, 0, 0, 26*128, 128)
 	b.run(10)
 	for i, c := range []struct {
 		what   string
@@ -75,7 +75,7 @@ func TestFetchAhead(t *testing.T) {
 		{"a line that is there is not fetched", 25, 350, 9, 9},
 	} {
 		now := int64(1000 * (i + 1))
-		b.llc.Read(now, 0, c.line*128, uint32(i))
+		b.llc.Read(now, 0, 0, c.line*128, uint32(i))
 		b.run(now + 900)
 		b.want(t, reply{now + c.cycles, 0, uint32(i)})
 		if s := b.llc.Stats(); s.Beside != c.ahead || s.ReadMisses != c.misses {
@@ -88,8 +88,8 @@ func TestFetchAhead(t *testing.T) {
 
 	// Who asks for a line on its way waits for no more than what is left.
 	b = newLLCBench(t, cfg, mem)
-	b.llc.Read(0, 0, 0, 1)
-	b.llc.Read(300, 0, 128, 2)
+	b.llc.Read(0, 0, 0, 0, 1)
+	b.llc.Read(300, 0, 0, 128, 2)
 	b.run(2000)
 	b.want(t, reply{380, 0, 1}, reply{500, 0, 2})
 	if s := b.llc.Stats(); s.Beside != 5 || s.ReadMisses != 2 || s.ReadHits != 0 {
@@ -103,9 +103,9 @@ func TestFetchAheadLeavesRegisters(t *testing.T) {
 	cfg, mem := smallLLC()
 	cfg.PrefetchLines, cfg.PrefetchBlock, cfg.InterleaveBytes = 16, 4096, 4096
 	b := newLLCBench(t, cfg, mem)
-	b.llc.Read(0, 0, 0, 1)
+	b.llc.Read(0, 0, 0, 0, 1)
 	b.run(900)
-	b.llc.Read(1000, 0, 128, 2) // of 16 lines two find a register: four are free
+	b.llc.Read(1000, 0, 0, 128, 2) // of 16 lines two find a register: four are free
 	b.run(2000)
 	if s := b.llc.Stats(); s.Beside != 3 {
 		t.Errorf("%d lines fetched ahead, want 3", s.Beside)
@@ -118,9 +118,9 @@ func TestFetchBesideNeedsRoom(t *testing.T) {
 	cfg, mem := smallLLC()
 	cfg.FetchLines, cfg.AllocateOnRead = 2, false
 	b := newLLCBench(t, cfg, mem)
-	b.llc.Write(0, 0, 0, 64)
+	b.llc.Write(0, 0, 0, 0, 64)
 	b.run(100)
-	b.llc.Read(200, 0, 0, 1)
+	b.llc.Read(200, 0, 0, 0, 1)
 	b.run(2000)
 	if s := b.llc.Stats(); s.Beside != 0 || s.ReadMisses != 1 {
 		t.Errorf("counts: %+v", s)
@@ -144,10 +144,10 @@ func TestFetchBesideAddsUp(t *testing.T) {
 			b.run(now - 1)
 			line := uint64(rng.IntN(2048)) * 128
 			if rng.IntN(4) == 0 {
-				b.llc.Write(now+1, 0, line, 64+64*rng.IntN(2))
+				b.llc.Write(now+1, 0, 0, line, 64+64*rng.IntN(2))
 				continue
 			}
-			b.llc.Read(now+1, 0, line, uint32(reads))
+			b.llc.Read(now+1, 0, 0, line, uint32(reads))
 			reads++
 		}
 		b.run(now + 1_000_000)

@@ -12,8 +12,8 @@ func mixed(t *testing.T, mem HBMConfig, n int) (HBMStats, int64) {
 	cfg.MSHRsPerSlice = 64
 	b := newLLCBench(t, cfg, mem)
 	for i := range n {
-		b.llc.Read(int64(4*i), 0, uint64(i)*128, uint32(i))
-		b.llc.Write(int64(4*i), 1, 1<<24+uint64(i)*128, 128)
+		b.llc.Read(int64(4*i), 0, 0, uint64(i)*128, uint32(i))
+		b.llc.Write(int64(4*i), 1, 0, 1<<24+uint64(i)*128, 128)
 	}
 	for at := b.llc.Next(); at != Never; at = b.llc.Next() {
 		b.llc.Advance(at)
@@ -61,7 +61,7 @@ func TestWritesAlone(t *testing.T) {
 	mem.WriteQueue, mem.TurnAfter, mem.ReadToWriteCycles = 16, 16, 20
 	b := newLLCBench(t, cfg, mem)
 	for i := range 5 {
-		b.llc.Write(0, 0, uint64(i)*1024, 128)
+		b.llc.Write(0, 0, 0, uint64(i)*1024, 128)
 	}
 	b.run(10000)
 	if s := b.llc.HBMStats(); !b.llc.Idle() || s.RowHits+s.RowMisses != 5 {

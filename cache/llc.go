@@ -13,6 +13,7 @@ type LLCConfig struct {
 	LatencyCycles                   int64   // lookup and data, unloaded
 	GBs, CoreMHz                    float64 // of all slices; the clock that cycles are of
 	MSHRsPerSlice                   int
+	Paths                           int // by which requests of a source come, each in order of time; 0: one
 	FetchLines                      int // that a miss fetches, a power of two; 0 or 1: its own
 	PrefetchLines                   int // that are fetched ahead of a run of reads; 0: none
 	PrefetchBlock                   int // bytes of memory, a power of two, that fetching ahead does not leave
@@ -24,7 +25,8 @@ type LLCConfig struct {
 
 // LLCClient takes the answers, in order of time.
 type LLCClient interface {
-	Reply(now int64, src int, id uint32)
+	// Reply sends a line of a slice to the source that asked for it.
+	Reply(now int64, src int, id uint32, slice int)
 }
 
 // LLC is the memory-side cache with the HBM behind it. It is shared by all
@@ -39,7 +41,7 @@ type LLC struct {
 	tags     tags
 	sets     int
 	wheel    wheel
-	arrivals []eventQueue // requests on their way here, by source
+	arrivals []eventQueue // requests on their way here, by source and path
 	arriveAt int64        // the earliest
 	hbm      *hbm
 	slices   []llcSlice
@@ -84,7 +86,7 @@ const (
 func NewLLC(cfg LLCConfig, mem HBMConfig, client LLCClient) (*LLC, error) {
 	amap, sets, err := geometry{
 		what: "LLC", bytes: cfg.Bytes, lineBytes: cfg.LineBytes, ways: cfg.Ways, banks: cfg.Slices,
-		interleave: cfg.InterleaveBytes, bankHash: cfg.SliceHash, setHash: cfg.SetHash,
+		interleave: cfg.InterleaveBytes, bankHash: cfg.SliceHash, setHash: cfg.SetHash, memoryHash: true,
 	}.build()
 	if err != nil {
 		return nil, err
@@ -159,25 +161,32 @@ func (l *LLC) ResetStats() {
 	}
 }
 
-// Read announces a line request of source src that arrives at cycle at; the
+// Slice returns the slice that a line belongs to.
+func (l *LLC) Slice(line uint64) int {
+	slice, _ := l.amap.local(line)
+	return slice
+}
+
+// Read announces a line request of source src that arrives at cycle at over a path; the
 // answer is LLCClient.Reply with id.
-func (l *LLC) Read(at int64, src int, line uint64, id uint32) {
-	l.coming(event{at: at, addr: line, id: id, src: uint8(src), kind: llcRead})
+func (l *LLC) Read(at int64, src, path int, line uint64, id uint32) {
+	l.coming(path, event{at: at, addr: line, id: id, src: uint8(src), kind: llcRead})
 }
 
 // Write announces dirty bytes of a line that arrive at cycle at.
-func (l *LLC) Write(at int64, src int, line uint64, bytes int) {
-	l.coming(event{at: at, addr: line, bytes: uint16(bytes), src: uint8(src), kind: llcWrite})
+func (l *LLC) Write(at int64, src, path int, line uint64, bytes int) {
+	l.coming(path, event{at: at, addr: line, bytes: uint16(bytes), src: uint8(src), kind: llcWrite})
 }
 
 // coming notes a request and the set that will be looked up.
-func (l *LLC) coming(e event) {
+func (l *LLC) coming(path int, e event) {
 	slice, set, _ := l.amap.split(e.addr)
 	l.announced = append(l.announced, int32(slice*l.sets+set))
-	for int(e.src) >= len(l.arrivals) {
+	lane := int(e.src)*max(1, l.cfg.Paths) + path
+	for lane >= len(l.arrivals) {
 		l.arrivals = append(l.arrivals, eventQueue{})
 	}
-	l.arrivals[e.src].push(e)
+	l.arrivals[lane].push(e)
 	l.arriveAt = min(l.arriveAt, e.at)
 }
 
@@ -199,7 +208,7 @@ func (l *LLC) Idle() bool { return l.Next() == Never }
 
 // Advance handles everything that happens at cycle now. Nothing earlier may be
 // pending. Requests of a cycle come after what happens inside and in order of
-// their source, so that it does not matter when they were announced.
+// their source and path, so that it does not matter when they were announced.
 func (l *LLC) Advance(now int64) {
 	if len(l.announced) > 0 {
 		l.touch()
@@ -228,7 +237,7 @@ func (l *LLC) inside(now int64) {
 		}
 		switch e.kind {
 		case llcReply:
-			l.client.Reply(now, int(e.src), e.id)
+			l.client.Reply(now, int(e.src), e.id, int(e.bytes))
 		case llcMemoryRead, llcMemoryWrite:
 			slice, line := l.amap.local(e.addr)
 			channel, line := l.channelOf(slice, line)
@@ -325,7 +334,7 @@ func (l *LLC) read(sl *llcSlice, row, way int, tag uint32, e *event, start int64
 			l.tags.use(set, way)
 			ahead := state&lineUnasked != 0
 			l.countFound(e, ahead)
-			l.reply(start+l.cfg.LatencyCycles, e)
+			l.reply(start+l.cfg.LatencyCycles, e, row/l.sets)
 			if ahead {
 				set.state[way] &^= lineUnasked | lineInRun
 				l.fetchOn(e.addr, state&lineInRun != 0, start)
@@ -452,9 +461,9 @@ func (l *LLC) wait(n int, e *event, start int64) {
 	l.waiters, l.freeWait = appendWaiter(l.waiters, l.freeWait, &l.mshrs[n], w)
 }
 
-func (l *LLC) reply(at int64, e *event) {
+func (l *LLC) reply(at int64, e *event, slice int) {
 	l.stats.answered(at - e.at)
-	l.wheel.push(event{at: at, id: e.id, src: e.src, kind: llcReply})
+	l.wheel.push(event{at: at, id: e.id, src: e.src, bytes: uint16(slice), kind: llcReply})
 }
 
 // fill answers all that waited for a line of memory and frees its register.
@@ -471,7 +480,7 @@ func (l *LLC) fill(now int64, id uint32) {
 		w := &l.waiters[n-1]
 		at := max(now, w.start+l.cfg.LatencyCycles)
 		l.stats.answered(at - w.arrived)
-		l.wheel.push(event{at: at, id: w.tag, src: w.src, kind: llcReply})
+		l.wheel.push(event{at: at, id: w.tag, src: w.src, bytes: uint16(slice), kind: llcReply})
 		next := w.next
 		w.next = l.freeWait
 		l.freeWait = n

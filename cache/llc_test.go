@@ -19,7 +19,7 @@ type llcBench struct {
 	replies []reply
 }
 
-func (b *llcBench) Reply(now int64, src int, id uint32) {
+func (b *llcBench) Reply(now int64, src int, id uint32, _ int) {
 	b.replies = append(b.replies, reply{now, src, id})
 }
 
@@ -64,17 +64,17 @@ func (b *llcBench) want(t *testing.T, replies ...reply) {
 func TestMemoryUnloadedLatency(t *testing.T) {
 	cfg, mem := smallLLC()
 	b := newLLCBench(t, cfg, mem)
-	b.llc.Read(10, 2, 0, 7)
+	b.llc.Read(10, 2, 0, 0, 7)
 	b.run(10 + 200 + 30 + 150 - 1)
 	b.want(t)
 	b.run(390)
 	b.want(t, reply{390, 2, 7})
-	b.llc.Read(1000, 3, 0, 8)
+	b.llc.Read(1000, 3, 0, 0, 8)
 	b.run(1199)
 	b.want(t)
 	b.run(1200)
 	b.want(t, reply{1200, 3, 8})
-	b.llc.Read(2000, 1, 128, 9) // the row is open
+	b.llc.Read(2000, 1, 0, 128, 9) // the row is open
 	b.run(2349)
 	b.want(t)
 	b.run(2350)
@@ -100,9 +100,9 @@ func TestLLCMergesMisses(t *testing.T) {
 
 func mergesMisses(t *testing.T, b *llcBench) {
 	t.Helper()
-	b.llc.Read(0, 0, 0, 1)
-	b.llc.Read(50, 1, 0, 2)
-	b.llc.Read(300, 2, 0, 3)
+	b.llc.Read(0, 0, 0, 0, 1)
+	b.llc.Read(50, 1, 0, 0, 2)
+	b.llc.Read(300, 2, 0, 0, 3)
 	b.run(1000)
 	b.want(t, reply{380, 0, 1}, reply{380, 1, 2}, reply{500, 2, 3})
 	if s := b.llc.Stats(); s.ReadHitsInFlight != 2 || s.ReadHits != 2 || s.ReadMisses != 1 {
@@ -126,7 +126,7 @@ func TestBandwidths(t *testing.T) {
 			if c.warm {
 				b.llc.Warm(i*128, false)
 			}
-			b.llc.Read(0, 0, i*128, uint32(i))
+			b.llc.Read(0, 0, 0, i*128, uint32(i))
 		}
 		b.run(Never - 1)
 		if len(b.replies) != lines {
@@ -143,9 +143,9 @@ func TestLLCRegistersStopTheSlice(t *testing.T) {
 	cfg, mem := smallLLC()
 	cfg.Slices, cfg.MSHRsPerSlice = 1, 1
 	b := newLLCBench(t, cfg, mem)
-	b.llc.Read(0, 0, 0, 1)
-	b.llc.Read(1, 0, 4096, 2)
-	b.llc.Read(2, 0, 128, 3)
+	b.llc.Read(0, 0, 0, 0, 1)
+	b.llc.Read(1, 0, 0, 4096, 2)
+	b.llc.Read(2, 0, 0, 128, 3)
 	b.run(5000)
 	if len(b.replies) != 3 || b.replies[1].ID != 2 || b.replies[1].At < 380+350 || b.replies[2].At < b.replies[1].At+350 {
 		t.Errorf("replies %+v: each miss must wait for the fill before it", b.replies)
@@ -160,15 +160,15 @@ func TestLLCRegistersStopTheSlice(t *testing.T) {
 func TestLLCWrites(t *testing.T) {
 	cfg, mem := smallLLC()
 	b := newLLCBench(t, cfg, mem)
-	b.llc.Write(0, 0, 0, 128)
-	b.llc.Write(100, 0, 256, 32)
-	b.llc.Read(1000, 0, 0, 1)
-	b.llc.Read(1000, 0, 256, 2)
+	b.llc.Write(0, 0, 0, 0, 128)
+	b.llc.Write(100, 0, 0, 256, 32)
+	b.llc.Read(1000, 0, 0, 0, 1)
+	b.llc.Read(1000, 0, 0, 256, 2)
 	b.run(3000)
 	b.want(t, reply{1200, 0, 1}, reply{1380, 0, 2})
 	// 32 sets a slice: lines 16 KiB apart share one. Four reads push line 0 out.
 	for i := range 4 {
-		b.llc.Read(4000+1000*int64(i), 0, uint64(i+1)<<14, 3)
+		b.llc.Read(4000+1000*int64(i), 0, 0, uint64(i+1)<<14, 3)
 	}
 	b.run(9000)
 	if s := b.llc.HBMStats(); s.Writes != 1 || s.WriteBytes != 128 {
@@ -176,15 +176,15 @@ func TestLLCWrites(t *testing.T) {
 	}
 	cfg.AllocateOnWrite = false
 	b = newLLCBench(t, cfg, mem)
-	b.llc.Write(0, 0, 0, 20)
+	b.llc.Write(0, 0, 0, 0, 20)
 	b.run(1000)
 	if s := b.llc.HBMStats(); s.Writes != 1 || s.WriteBytes != 64 {
 		t.Errorf("without allocation: HBM counts: %+v", s)
 	}
 	cfg.AllocateOnRead = false
 	b = newLLCBench(t, cfg, mem)
-	b.llc.Read(0, 0, 0, 1)
-	b.llc.Read(1000, 0, 0, 2)
+	b.llc.Read(0, 0, 0, 0, 1)
+	b.llc.Read(1000, 0, 0, 0, 2)
 	b.run(3000)
 	b.want(t, reply{380, 0, 1}, reply{1350, 0, 2})
 }
@@ -198,7 +198,7 @@ func TestWarmLLC(t *testing.T) {
 		b.llc.Warm(i*128, i == lines-1)
 	}
 	for i := range uint64(lines) {
-		b.llc.Read(int64(i)*1000, 0, (lines-1-i)*128, 1)
+		b.llc.Read(int64(i)*1000, 0, 0, (lines-1-i)*128, 1)
 	}
 	b.run(Never - 1)
 	if s := b.llc.Stats(); s.ReadHits != lines/2 {
@@ -216,9 +216,9 @@ func TestRowHitsGoFirst(t *testing.T) {
 	cfg.Slices, mem.Channels, mem.BanksPerChannel = 1, 1, 1
 	cfg.MSHRsPerSlice, cfg.LatencyCycles, cfg.GBs = 64, 1, 0
 	b := newLLCBench(t, cfg, mem)
-	b.llc.Read(0, 0, 0, 1)
-	b.llc.Read(0, 0, 1024, 2)
-	b.llc.Read(0, 0, 128, 3)
+	b.llc.Read(0, 0, 0, 0, 1)
+	b.llc.Read(0, 0, 0, 1024, 2)
+	b.llc.Read(0, 0, 0, 128, 3)
 	b.run(5000)
 	var order []uint32
 	for _, r := range b.replies {
@@ -238,16 +238,16 @@ func TestBanksOverlap(t *testing.T) {
 	cfg, mem := smallLLC()
 	cfg.Slices, mem.Channels, cfg.LatencyCycles, cfg.GBs = 1, 1, 1, 0
 	b := newLLCBench(t, cfg, mem)
-	b.llc.Read(0, 0, 0, 1)
-	b.llc.Read(0, 0, 1024, 2) // the next bank: bus only, 2 cycles for a line
-	b.llc.Read(0, 0, 5*1024, 3)
+	b.llc.Read(0, 0, 0, 0, 1)
+	b.llc.Read(0, 0, 0, 1024, 2) // the next bank: bus only, 2 cycles for a line
+	b.llc.Read(0, 0, 0, 5*1024, 3)
 	b.run(5000)
 	if d := b.replies[1].At - b.replies[0].At; d != 2 {
 		t.Errorf("banks are %d cycles apart, want 2", d)
 	}
 	b = newLLCBench(t, cfg, mem)
-	b.llc.Read(0, 0, 0, 1)
-	b.llc.Read(0, 0, 5*1024, 2) // row 5: 1 XOR 1, bank 0
+	b.llc.Read(0, 0, 0, 0, 1)
+	b.llc.Read(0, 0, 0, 5*1024, 2) // row 5: 1 XOR 1, bank 0
 	b.run(5000)
 	if d := b.replies[1].At - b.replies[0].At; d != 32 {
 		t.Errorf("rows of a bank are %d cycles apart, want 32", d)
@@ -259,10 +259,10 @@ func TestRefresh(t *testing.T) {
 	cfg.Slices, mem.Channels, cfg.LatencyCycles = 1, 1, 1
 	mem.RefreshInterval, mem.RefreshCycles = 1000, 100
 	b := newLLCBench(t, cfg, mem)
-	b.llc.Read(10, 0, 0, 1)    // row miss
-	b.llc.Read(500, 0, 128, 2) // row hit
-	b.llc.Read(898, 0, 256, 3) // at memory at 899, the last cycle before the refresh
-	b.llc.Read(899, 0, 384, 4) // 900: waits until 1000, row closed
+	b.llc.Read(10, 0, 0, 0, 1)    // row miss
+	b.llc.Read(500, 0, 0, 128, 2) // row hit
+	b.llc.Read(898, 0, 0, 256, 3) // at memory at 899, the last cycle before the refresh
+	b.llc.Read(899, 0, 0, 384, 4) // 900: waits until 1000, row closed
 	b.run(5000)
 	b.want(t, reply{10 + 181, 0, 1}, reply{500 + 151, 0, 2}, reply{898 + 151, 0, 3}, reply{1000 + 180, 0, 4})
 }
@@ -328,13 +328,13 @@ func benchmarkLLC(b *testing.B, lines int) {
 		for llc.Next() < now {
 			llc.Advance(llc.Next())
 		}
-		llc.Read(now+240, 0, uint64(rng.IntN(lines))*128, 0)
+		llc.Read(now+240, 0, 0, uint64(rng.IntN(lines))*128, 0)
 	}
 }
 
 type discard struct{}
 
-func (discard) Reply(int64, int, uint32) {}
+func (discard) Reply(int64, int, uint32, int) {}
 
 func BenchmarkLLCHit(b *testing.B)  { benchmarkLLC(b, 1<<18) }
 func BenchmarkLLCMiss(b *testing.B) { benchmarkLLC(b, 1<<26) }

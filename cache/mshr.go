@@ -7,9 +7,10 @@ type mshr struct {
 	head, tail int32 // waiters, index + 1
 	next       int32 // free list, index + 1
 	dirty      uint16
-	unasked    bool // nobody has asked for the line yet
-	inRun      bool // it was fetched because of a run of reads
-	late       bool // the address waits for its translation
+	unasked    bool  // nobody has asked for the line yet
+	inRun      bool  // it was fetched because of a run of reads
+	late       bool  // the address waits for its translation
+	asked      int64 // the cycle in which the level below was asked
 }
 
 // waiter is a request that waits for a line in flight.

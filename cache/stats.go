@@ -24,6 +24,8 @@ type LevelStats struct {
 	Retries                                       uint64 // turned away because the queue was full
 	Latency                                       Histogram
 	Queue                                         Histogram // waiting for service, each request
+	FetchCycles                                   uint64    // L2 only: from asking the level below for a line to having it, summed over fills
+	Fetch                                         Histogram // the same, each fill
 }
 
 // Requests returns reads, writes and atomics together.
@@ -74,6 +76,8 @@ func (s *LevelStats) Merge(o *LevelStats) {
 	s.Retries += o.Retries
 	s.Latency.Merge(&o.Latency)
 	s.Queue.Merge(&o.Queue)
+	s.FetchCycles += o.FetchCycles
+	s.Fetch.Merge(&o.Fetch)
 }
 
 // Check tells whether requests and bytes add up at a level of lines of lineBytes:
@@ -109,6 +113,11 @@ func (s *LevelStats) waited(cycles int64) {
 func (s *LevelStats) answered(cycles int64) {
 	s.LatencyCycles += uint64(cycles)
 	s.Latency.Add(uint64(cycles))
+}
+
+func (s *LevelStats) fetched(cycles int64) {
+	s.FetchCycles += uint64(cycles)
+	s.Fetch.Add(uint64(cycles))
 }
 
 // HBMStats counts what happened at the memory channels.

@@ -154,6 +154,26 @@ type addressMap struct {
 	lineShift, unitShift, bankBits, setBits uint
 	setFold                                 uint // see foldWidth
 	bankHash, setHash                       bool
+	memoryHash                              bool // the banks are an MI300's memory channels; see channelOf
+}
+
+// memoryBankBits is the number of bits of an MI300's 128 memory channels.
+const memoryBankBits = 7
+
+// channelOf is the place of the seven address bits above 256 bytes in the number of an
+// MI300's memory channel, before higher bits are folded in: 16 channels of a stack, whose
+// bits the three above them are XORed into, then the stack of an IOD, then the IOD. So a
+// page of 4 KiB lies in one stack. Source: AMD's address translation in Linux
+// (drivers/ras/amd/atl, MI300's hash), which folds the bits from 32 KiB up as fold does.
+func channelOf(low uint64) uint64 {
+	above := low >> 4
+	return low&15 ^ above | above>>2<<4 | above&3<<5
+}
+
+// unitOf is its inverse.
+func unitOf(channel uint64) uint64 {
+	above := channel>>5 | channel>>4&1<<2
+	return channel&15 ^ above | above<<4
 }
 
 // foldWidth is the width of the groups that a set's hash folds: the set's own, or
@@ -179,7 +199,7 @@ func gcd(a, b uint) uint {
 type geometry struct {
 	what                                      string
 	bytes, lineBytes, ways, banks, interleave int
-	bankHash, setHash                         bool
+	bankHash, setHash, memoryHash             bool
 }
 
 func (g geometry) build() (addressMap, int, error) {
@@ -210,6 +230,7 @@ func (g geometry) build() (addressMap, int, error) {
 		bankHash:  g.bankHash,
 		setHash:   g.setHash,
 	}
+	m.memoryHash = g.memoryHash && g.bankHash && m.bankBits == memoryBankBits
 	m.setFold = foldWidth(m.setBits, m.bankBits)
 	return m, sets, nil
 }
@@ -237,6 +258,9 @@ func (m *addressMap) local(addr uint64) (bank int, line uint64) {
 	unit := l >> m.unitShift
 	upper := unit >> m.bankBits
 	low := unit & (1<<m.bankBits - 1)
+	if m.memoryHash {
+		low = channelOf(low)
+	}
 	if m.bankHash {
 		low ^= fold(upper, m.bankBits)
 	}
@@ -278,6 +302,9 @@ func (m *addressMap) join(bank, set int, tag uint32) uint64 {
 	low := uint64(bank)
 	if m.bankHash {
 		low ^= fold(upper, m.bankBits)
+	}
+	if m.memoryHash {
+		low = unitOf(low)
 	}
 	unit := upper<<m.bankBits | low
 	return (unit<<m.unitShift | line&(1<<m.unitShift-1)) << m.lineShift

@@ -416,6 +416,7 @@ func (t *TCC) Advance(now int64) {
 		e := t.events.pop()
 		switch e.kind {
 		case tccFetch:
+			t.mshrs[e.id].asked = now
 			t.translated(e.id)
 			t.client.Fetch(now, e.addr, e.id)
 		case tccWriteBack:
@@ -434,6 +435,7 @@ func (t *TCC) fill(now int64, id uint32) {
 	ch := &t.channels[bank]
 	t.stats.Fills++
 	t.stats.FillBytes += uint64(t.cfg.LineBytes)
+	t.stats.fetched(now - m.asked)
 	t.tags.sets[m.set].filled(int(m.way), m)
 	for n := m.head; n != 0; {
 		w := &t.waiters[n-1]

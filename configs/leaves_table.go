@@ -267,7 +267,7 @@ func tlbLeaves() []leafSpec {
 
 func fabricLeaves() []leafSpec {
 	return []leafSpec{
-		leaf("fabric.latency_ns", "ns", nanos, "XCD to IOD, one way",
+		leaf("fabric.latency_ns", "ns", nanos, "XCD to LLC, one way, mean over the slices",
 			func(m *Machine) any { return &m.Fabric.LatencyNS }),
 		leaf("fabric.read_gbs", "GB/s", gbs, "data towards an XCD",
 			func(m *Machine) any { return &m.Fabric.ReadGBs }),
@@ -275,6 +275,12 @@ func fabricLeaves() []leafSpec {
 			func(m *Machine) any { return &m.Fabric.WriteGBs }),
 		leaf("fabric.request_bytes", "B", pow2(16, 1024), "what a request takes of the link from an XCD, beside the data of a write-back",
 			func(m *Machine) any { return &m.Fabric.RequestBytes }),
+		leaf("fabric.hop_ns", "ns", nanos, "IOD to its neighbour, one way: how far slices lie apart about the mean",
+			func(m *Machine) any { return &m.Fabric.HopNS }),
+		leaf("fabric.east_west_gbs", "GB/s", gbs, "of a link between the IODs of a row, each way",
+			func(m *Machine) any { return &m.Fabric.EastWestGBs }),
+		leaf("fabric.north_south_gbs", "GB/s", gbs, "of a link between the IODs of a column, each way",
+			func(m *Machine) any { return &m.Fabric.NorthSouthGBs }),
 	}
 }
 

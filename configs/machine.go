@@ -156,12 +156,36 @@ type TLB struct {
 	MissNS                   float64
 }
 
-// Fabric is the link from an XCD to the IOD.
+// Fabric is the links from the XCDs to the IODs, and between these.
 type Fabric struct {
-	LatencyNS    float64 // one way
-	ReadGBs      float64 // per XCD, data towards the XCD
-	WriteGBs     float64 // per XCD, data towards the IOD
-	RequestBytes int
+	LatencyNS                  float64 // one way, from an XCD to a slice of the LLC, mean over the slices
+	ReadGBs                    float64 // per XCD, data towards the XCD
+	WriteGBs                   float64 // per XCD, data towards the IOD
+	RequestBytes               int
+	HopNS                      float64 // one way, from an IOD to its neighbour
+	EastWestGBs, NorthSouthGBs float64 // of a link between IODs, each way
+}
+
+// IODColumns is the number of columns of the grid that so many IODs form.
+func IODColumns(iods int) int {
+	if iods%2 == 0 {
+		return 2
+	}
+	return 1
+}
+
+// MeanHops is how many links between IODs lie between an XCD and a slice of the LLC,
+// mean over the IODs.
+func (m *Machine) MeanHops() float64 {
+	n, columns := m.Chip.IODs, IODColumns(m.Chip.IODs)
+	sum := 0
+	for a := range n {
+		for b := range n {
+			dx, dy := a%columns-b%columns, a/columns-b/columns
+			sum += max(dx, -dx) + max(dy, -dy)
+		}
+	}
+	return float64(sum) / float64(n*n)
 }
 
 // LLC is the memory-side Infinity Cache.

@@ -20,8 +20,6 @@ func checkChip(m *Machine) string {
 	switch c := m.Chip; {
 	case c.ShaderEngines > c.CUsPerXCD:
 		return fmt.Sprintf("chip.shader_engines is %d but an XCD has only %d CUs (chip.cus_per_xcd)", c.ShaderEngines, c.CUsPerXCD)
-	case c.IODs > c.XCDs:
-		return fmt.Sprintf("chip.iods is %d but there are only %d XCDs (chip.xcds)", c.IODs, c.XCDs)
 	case m.Dispatch.XCDOffset >= c.XCDs:
 		return fmt.Sprintf("dispatch.xcd_offset is %d; with %d XCDs it must be below that", m.Dispatch.XCDOffset, c.XCDs)
 	case m.Fetch.SharedByCUs > 1 && m.Fetch.SharedByCUs > c.CUsPerXCD:
@@ -127,6 +125,10 @@ func checkCaches(m *Machine) string {
 			m.TCP.LineBytes, m.L2.LineBytes, m.LLC.LineBytes)
 	case m.L2.InterleaveBytes < m.L2.LineBytes:
 		return fmt.Sprintf("l2.interleave_bytes %d is less than l2.line_bytes %d", m.L2.InterleaveBytes, m.L2.LineBytes)
+	case m.MeanHops()*m.Fabric.HopNS > m.Fabric.LatencyNS:
+		return fmt.Sprintf("fabric.latency_ns is %g, but a slice lies %g hops of %g ns (fabric.hop_ns) away in the mean", m.Fabric.LatencyNS, m.MeanHops(), m.Fabric.HopNS)
+	case m.Chip.IODs > m.LLC.Slices:
+		return fmt.Sprintf("chip.iods is %d but the LLC has only %d slices (llc.slices)", m.Chip.IODs, m.LLC.Slices)
 	case m.Fabric.RequestBytes > m.L2.LineBytes:
 		return fmt.Sprintf("fabric.request_bytes %d is more than l2.line_bytes %d", m.Fabric.RequestBytes, m.L2.LineBytes)
 	}

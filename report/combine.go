@@ -128,7 +128,7 @@ func shares() []func(*Run) *float64 {
 		func(r *Run) *float64 { return &r.TCP.MeanLinesInFlight }, func(r *Run) *float64 { return &r.L2.Utilization },
 		func(r *Run) *float64 { return &r.LLC.Utilization }, func(r *Run) *float64 { return &r.Fabric.ReadUtilization },
 		func(r *Run) *float64 { return &r.Fabric.WriteUtilization }, func(r *Run) *float64 { return &r.HBM.Utilization },
-		func(r *Run) *float64 { return &r.Occupancy.MeanWavesPerSIMD },
+		func(r *Run) *float64 { return &r.Occupancy.MeanWavesPerSIMD }, func(r *Run) *float64 { return &r.Fabric.IODUtilization },
 	}
 }
 
@@ -148,7 +148,7 @@ func amounts() []func(*Run) *int64 {
 		func(r *Run) *int64 { return &r.Scalar.Requests }, func(r *Run) *int64 { return &r.Scalar.Hits },
 		func(r *Run) *int64 { return &r.Fetch.Lookups }, func(r *Run) *int64 { return &r.Fetch.Fetched },
 		func(r *Run) *int64 { return &r.Fabric.BytesRead }, func(r *Run) *int64 { return &r.Fabric.BytesWritten },
-		func(r *Run) *int64 { return &r.Fabric.TLBLookups }, func(r *Run) *int64 { return &r.Fabric.TLBMisses },
+		func(r *Run) *int64 { return &r.Fabric.IODBytes }, func(r *Run) *int64 { return &r.Fabric.TLBLookups }, func(r *Run) *int64 { return &r.Fabric.TLBMisses },
 		func(r *Run) *int64 { return &r.HBM.Turnarounds },
 		func(r *Run) *int64 { return &r.HBM.Requests }, func(r *Run) *int64 { return &r.HBM.Reads },
 		func(r *Run) *int64 { return &r.HBM.Writes }, func(r *Run) *int64 { return &r.HBM.RowHits },

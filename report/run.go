@@ -264,7 +264,7 @@ type Cache struct {
 	Latency      Latency `json:"latency" doc:"request accepted to data at the requester's port"`
 }
 
-// Fabric is the links between XCDs and IODs.
+// Fabric is the links from the XCDs to the IODs, and between these.
 type Fabric struct {
 	BytesRead        int64   `json:"bytes_read" unit:"bytes" doc:"bytes towards the XCDs"`
 	BytesWritten     int64   `json:"bytes_written" unit:"bytes" doc:"bytes towards the IODs"`
@@ -273,6 +273,10 @@ type Fabric struct {
 	ReadUtilization  float64 `json:"read_utilization" unit:"fraction" doc:"read_tbs over the links' capacity"`
 	WriteUtilization float64 `json:"write_utilization" unit:"fraction" doc:"write_tbs over the links' capacity"`
 	Queue            Latency `json:"queue" doc:"line ready to its head on the link"`
+	ReadLatency      Latency `json:"read_latency" doc:"an L2's request for a line, translated, to the line: what rocprof has as TCC_EA0_RDREQ_LEVEL over TCC_EA0_RDREQ"`
+	IODBytes         int64   `json:"iod_bytes" unit:"bytes" doc:"bytes between IODs, once for each link that they crossed"`
+	IODUtilization   float64 `json:"iod_utilization" unit:"fraction" doc:"of the busiest link between two IODs, one way"`
+	IODQueue         Latency `json:"iod_queue" doc:"data at an IOD to their head on the link to the next"`
 	TLBLookups       int64   `json:"tlb_lookups" doc:"addresses translated for lines that an L2 asks memory for"`
 	TLBMisses        int64   `json:"tlb_misses" doc:"translations that were not at hand"`
 }

@@ -89,7 +89,7 @@ func (l clockLaw) fittedOnThis(r *report.Run, cpu isa.CPU) bool {
 // capacity is of time, of which the same cycles now take more or less.
 func atClock(r *report.Run, mhz float64) {
 	by := report.Ratio(mhz, r.ClockMHz)
-	for _, of := range []*float64{&r.PeakTFLOPSAtClock, &r.Fabric.ReadUtilization, &r.Fabric.WriteUtilization, &r.LLC.Utilization, &r.HBM.Utilization} {
+	for _, of := range []*float64{&r.PeakTFLOPSAtClock, &r.Fabric.ReadUtilization, &r.Fabric.WriteUtilization, &r.Fabric.IODUtilization, &r.LLC.Utilization, &r.HBM.Utilization} {
 		*of *= by
 	}
 	r.ClockMHz = mhz

@@ -165,6 +165,9 @@ func collect(r *report.Run, res *xcd.GPUResult, m *configs.Machine, b *workloads
 		TLBLookups: int64(mem.Fabric.TLBLookups), TLBMisses: int64(mem.Fabric.TLBMisses)}
 	f := &mem.Fabric
 	r.Fabric.Queue = report.NewLatency("ns", scaled(report.PowerBuckets(f.Queue[:]), 1000/law.mhz), report.Ratio(float64(f.QueueCycles)*1000/law.mhz, float64(f.Queue.Count())))
+	r.Fabric.ReadLatency = report.NewLatency("ns", scaled(report.PowerBuckets(mem.L2.Fetch[:]), 1000/law.mhz), report.Ratio(float64(mem.L2.FetchCycles)*1000/law.mhz, float64(mem.L2.Fetch.Count())))
+	r.Fabric.IODBytes, r.Fabric.IODUtilization = int64(f.Mesh.Bytes), report.Ratio(f.Mesh.BusiestCycles, cyc)
+	r.Fabric.IODQueue = report.NewLatency("ns", scaled(report.PowerBuckets(f.Mesh.Queue[:]), 1000/law.mhz), report.Ratio(float64(f.Mesh.QueueCycles)*1000/law.mhz, float64(f.Mesh.Queue.Count())))
 	r.Fabric.ReadUtilization = report.Ratio(float64(mem.Fabric.ReadBytes)/us/1e3, m.Fabric.ReadGBs*float64(m.Chip.XCDs))
 	r.Fabric.WriteUtilization = report.Ratio(float64(mem.Fabric.WriteBytes)/us/1e3, m.Fabric.WriteGBs*float64(m.Chip.XCDs))
 	collectHBM(r, mem, m, us, 1000/law.mhz)

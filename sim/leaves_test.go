@@ -125,6 +125,10 @@ var leafTests = []struct {
 	{"fabric.latency_ns=400", "llc", cyclesOf, 1},
 	{"fabric.read_gbs=50", "stream-llc", cyclesOf, 1},
 	{"fabric.write_gbs=5", "gemm", cyclesOf, 1},
+	{"chip.iods=2", "stream-llc", cyclesOf, 0},
+	{"fabric.hop_ns=19 chip.iods=4", "llc", cyclesOf, 0},
+	{"fabric.east_west_gbs=50 chip.iods=2", "stream-llc", cyclesOf, 1},
+	{"fabric.north_south_gbs=50 chip.iods=4", "stream-llc", cyclesOf, 1},
 	{"llc.latency_ns=400", "llc", cyclesOf, 1},
 	{"llc.gbs=100", "stream-llc", cyclesOf, 1},
 	{"llc.bytes=4194304 llc.slices=16", "stream-llc", llcMissesOf, 1},
@@ -225,7 +229,6 @@ var leavesElsewhere = map[string]string{
 	"hbm.turn_after":            "cache: the HBM's bus",
 	"hbm.read_to_write_ns":      "cache: the HBM's bus",
 	"hbm.write_to_read_ns":      "cache: the HBM's bus",
-	"chip.iods":                 "counts for the page",
 	"hbm.capacity_gb":           "refuses what does not fit",
 	"dispatch.xcd_offset":       "xcd: the map of workgroups",
 }

@@ -41,7 +41,6 @@ var streams = flag.Bool("streams", false, "also stream from HBM (minutes)")
 // whose bandwidth is multiplied by eight. The report does not state the width of
 // a load; a line each is what its own latencies and bandwidths come to.
 func TestStreamRows(t *testing.T) {
-	eighth := []string{"chip.xcds=1", "chip.iods=1", "llc.gbs=1487.5", "llc.slices=16", "llc.bytes=33554432", "hbm.stacks=1", "hbm.gbs=662.5"}
 	for _, c := range []struct {
 		mib, passes int
 		measured    float64

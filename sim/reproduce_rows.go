@@ -154,8 +154,16 @@ func oneXCD(m *configs.Machine, sharedReads bool, rowBytes int) (settings []stri
 	share := func(key string, v float64) {
 		settings = append(settings, key+"="+strconv.FormatFloat(v/float64(n), 'g', -1, 64))
 	}
-	settings = []string{"chip.xcds=1", "chip.iods=1"}
+	settings = []string{"chip.xcds=1"}
 	share("llc.gbs", m.LLC.GBs)
+	// What it carries of the links between IODs, which all XCDs of a column or a corner share.
+	link := func(key string, gbs, sharers float64) {
+		if gbs > 0 {
+			settings = append(settings, key+"="+strconv.FormatFloat(gbs/max(1, sharers), 'g', -1, 64))
+		}
+	}
+	link("fabric.east_west_gbs", m.Fabric.EastWestGBs, float64(n)/float64(configs.IODColumns(m.Chip.IODs)))
+	link("fabric.north_south_gbs", m.Fabric.NorthSouthGBs, float64(n)/float64(m.Chip.IODs))
 	if !sharedReads {
 		settings = append(settings, "hbm.stacks="+strconv.Itoa(max(1, m.HBM.Stacks/n)))
 		share("hbm.gbs", m.HBM.GBs)

@@ -25,13 +25,9 @@ var profiled = map[string]struct {
 }
 
 // eaLatency is the mean time from an L2's request to memory to its line, in core
-// cycles: translation, both ways over the fabric, and the LLC with what lies behind it.
-func eaLatency(r *report.Run, m *configs.Machine) float64 {
-	ns := 2*m.Fabric.LatencyNS + r.Fabric.Queue.Mean + r.LLC.Latency.Mean
-	if r.Fabric.TLBLookups > 0 {
-		ns += m.TLB.MissNS * float64(r.Fabric.TLBMisses) / float64(r.Fabric.TLBLookups)
-	}
-	return ns * r.ClockMHz / 1000
+// cycles: both ways over the fabric, and the LLC with what lies behind it.
+func eaLatency(r *report.Run, _ *configs.Machine) float64 {
+	return r.Fabric.ReadLatency.Mean * r.ClockMHz / 1000
 }
 
 // noteRowMajor says why half of the profile has no simulated value.

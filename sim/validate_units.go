@@ -205,8 +205,8 @@ func chaseJobs() ([]*validationJob, error) {
 	return jobs, nil
 }
 
-// eighth is one XCD of an MI300X with its share of LLC and memory.
-var eighth = []string{"chip.xcds=1", "chip.iods=1", "llc.gbs=1487.5", "llc.slices=16", "llc.bytes=33554432", "hbm.stacks=1", "hbm.gbs=662.5"}
+// eighth is one XCD of an MI300X with its share of LLC, memory and the links between IODs.
+var eighth = []string{"chip.xcds=1", "fabric.east_west_gbs=600", "fabric.north_south_gbs=1500", "llc.gbs=1487.5", "llc.slices=16", "llc.bytes=33554432", "hbm.stacks=1", "hbm.gbs=662.5"}
 
 // streamJobs are streaming reads, one wave a SIMD and eight loads in flight, on an
 // eighth of the chip and an eighth of the working set.

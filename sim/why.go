@@ -13,7 +13,7 @@ func limits(r *report.Run) []namedShare {
 	return []namedShare{
 		{"matrix pipe", r.MatrixUtilization}, {"VALU", r.VALUUtilization}, {"instruction issue", r.IssueUtilization},
 		{"LDS banks", r.LDS.BankUtilization}, {"LDS ports", r.LDS.PortUtilization}, {"L1 tags", r.TCP.Utilization}, {"L2", r.L2.Utilization},
-		{"fabric", r.Fabric.ReadUtilization}, {"LLC", r.LLC.Utilization}, {"HBM", r.HBM.Utilization},
+		{"fabric", r.Fabric.ReadUtilization}, {"links between IODs", r.Fabric.IODUtilization}, {"LLC", r.LLC.Utilization}, {"HBM", r.HBM.Utilization},
 	}
 }
 

@@ -113,7 +113,8 @@ type Dirty struct{ Lines, Bytes int }
 type Chip struct {
 	machine *configs.Machine
 	threads int
-	latency int64 // fabric, one way: the window
+	latency int64 // from an XCD to its IOD, one way: the window
+	control int64 // from the command processor to an XCD and back, each
 	xcds    []*XCD
 	iod     *IOD
 	command *CommandProcessor
@@ -132,7 +133,9 @@ func New(m *configs.Machine, coreMHz float64, o Options) (*Chip, error) {
 	if err := check(m, coreMHz, o); err != nil {
 		return nil, err
 	}
-	c := &Chip{machine: m, threads: max(1, o.Threads), latency: max(1, cache.CyclesOf(m.Fabric.LatencyNS, coreMHz))}
+	c := &Chip{machine: m, threads: max(1, o.Threads),
+		latency: max(1, cache.CyclesOf(m.Fabric.LatencyNS-m.MeanHops()*m.Fabric.HopNS, coreMHz)),
+		control: max(1, cache.CyclesOf(m.Fabric.LatencyNS, coreMHz))}
 	for range m.Chip.XCDs + 1 {
 		c.engines = append(c.engines, newEngine(coreMHz))
 	}
@@ -189,6 +192,7 @@ func (c *Chip) buildIOD(coreMHz float64) error {
 		LatencyCycles:   cache.CyclesOf(m.LLC.LatencyNS, coreMHz),
 		GBs:             m.LLC.GBs, CoreMHz: coreMHz,
 		MSHRsPerSlice:  m.LLC.MSHRsPerSlice,
+		Paths:          m.Chip.IODs + 1, // by distance, and those that came over the links between IODs
 		FetchLines:     m.LLC.FetchBytes / c.lineBytes(),
 		PrefetchLines:  m.LLC.PrefetchLines,
 		PrefetchBlock:  m.LLC.PrefetchBlockBytes,
@@ -218,13 +222,27 @@ func (c *Chip) buildIOD(coreMHz float64) error {
 		d.links = append(d.links, cache.NewServer(m.Fabric.ReadGBs, coreMHz))
 	}
 	d.out = make([]burstSender, m.Chip.XCDs)
+	d.home, d.slices = spread(m.Chip.XCDs, m.Chip.IODs), spread(m.LLC.Slices, m.Chip.IODs)
+	if m.Chip.IODs > 1 {
+		d.mesh = newMesh(&m.Fabric, m.Chip.IODs, m.Chip.XCDs, coreMHz, d.crossed)
+		d.hop = d.mesh.hop
+	}
 	c.iod = d
 	return nil
 }
 
+// spread gives n things to so many IODs in order, evenly.
+func spread(n, iods int) []int {
+	at := make([]int, n)
+	for i := range at {
+		at[i] = i * iods / n
+	}
+	return at
+}
+
 func (c *Chip) buildCommand() {
 	e := c.engines[len(c.engines)-1]
-	p := &CommandProcessor{ComponentBase: sim.NewComponentBase("GPU.CommandProcessor"), latency: c.latency}
+	p := &CommandProcessor{ComponentBase: sim.NewComponentBase("GPU.CommandProcessor"), latency: c.control}
 	p.waker = newWaker(e, p)
 	for i := range c.machine.Chip.XCDs {
 		port := sim.NewPort(p, portDepth, portDepth, fmt.Sprintf("GPU.CommandProcessor.XCD[%d]", i))
@@ -239,7 +257,7 @@ func (c *Chip) buildXCD(i int, coreMHz float64, o Options) error {
 	name := fmt.Sprintf("GPU.XCD[%d]", i)
 	x := &XCD{
 		ComponentBase: sim.NewComponentBase(name), index: i, engine: c.engines[i],
-		link: cache.NewServer(m.Fabric.WriteGBs, coreMHz), latency: c.latency,
+		link: cache.NewServer(m.Fabric.WriteGBs, coreMHz), latency: c.latency, toCommand: c.control,
 		reqBytes: m.Fabric.RequestBytes, everyCycle: o.EveryCycle, launchAt: cache.Never,
 	}
 	x.waker = newWaker(x.engine, x)

@@ -6,19 +6,22 @@ import (
 	"github.com/whisker-sim/whisker/cache"
 )
 
-// IOD is the memory side: the LLC, the memory, and the links to the XCDs. The
-// IODs of a package are one component: the links between them carry several
-// times what the memory delivers, so their bandwidth is not modelled.
+// IOD is the memory side: the LLC, the memory, the links to the XCDs and those between
+// the IODs of a package, which are one component.
 type IOD struct {
 	*sim.ComponentBase
 
 	engine  *Engine
 	waker   waker
 	llc     *cache.LLC
+	mesh    *mesh      // nil when there is one IOD
+	home    []int      // the IOD of each XCD
+	slices  []int      // the IOD of each slice of the LLC
 	ports   []sim.Port // one per XCD
 	out     []burstSender
 	links   []cache.Server // towards the XCDs
-	latency int64
+	latency int64          // from an XCD to its IOD
+	hop     int64          // from an IOD to its neighbour
 	line    int
 	now     int64
 	fabric  FabricStats
@@ -30,21 +33,51 @@ func (d *IOD) Handle(e sim.Event) error {
 		return nil
 	}
 	end := d.engine.end
-	for at := d.llc.Next(); at < end; at = d.llc.Next() {
+	for at := d.next(); at < end; at = d.next() {
 		d.now = at
-		d.llc.Advance(at)
+		if d.mesh != nil && d.mesh.next <= at {
+			d.mesh.advance(at)
+		}
+		if d.llc.Next() <= at {
+			d.llc.Advance(at)
+		}
 	}
 	for i := range d.out {
 		d.out[i].flush()
 	}
-	if at := d.llc.Next(); at != cache.Never {
+	if at := d.next(); at != cache.Never {
 		d.waker.wake(at)
 	}
 	return nil
 }
 
+func (d *IOD) next() int64 {
+	if d.mesh == nil {
+		return d.llc.Next()
+	}
+	return min(d.llc.Next(), d.mesh.next)
+}
+
 // Reply implements cache.LLCClient: a line leaves for an XCD.
-func (d *IOD) Reply(now int64, xcd int, id uint32) {
+func (d *IOD) Reply(now int64, xcd int, id uint32, slice int) {
+	if at := d.slices[slice]; at != d.home[xcd] {
+		d.mesh.reply(now, meshLine{id: id, bytes: uint16(d.line), from: int16(at), to: int16(d.home[xcd]), xcd: uint8(xcd)})
+		return
+	}
+	d.leave(now, xcd, id)
+}
+
+// crossed takes what has come over the links between IODs to its end.
+func (d *IOD) crossed(now int64, l *meshLine) {
+	if l.write {
+		d.llc.Write(now, int(l.xcd), d.mesh.span()+1, l.address, int(l.bytes))
+		return
+	}
+	d.leave(now, int(l.xcd), l.id)
+}
+
+// leave puts a line onto the link to its XCD.
+func (d *IOD) leave(now int64, xcd int, id uint32) {
 	depart := d.links[xcd].Claim(now, d.line)
 	d.fabric.ReadBytes += uint64(d.line)
 	d.fabric.waited(depart - now)
@@ -63,10 +96,19 @@ func (d *IOD) NotifyRecv(p sim.Port) {
 		for i := range b.N {
 			l := &b.Lines[i]
 			at := l.Depart + d.latency
-			if l.Kind == LineWrite {
-				d.llc.Write(at, src, l.Address, int(l.Bytes))
-			} else {
-				d.llc.Read(at, src, l.Address, l.ID)
+			hops, slice := 0, 0
+			if d.mesh != nil {
+				slice = d.llc.Slice(l.Address)
+				hops = d.mesh.distance(d.home[src], d.slices[slice])
+			}
+			switch {
+			case l.Kind == LineRead:
+				d.llc.Read(at+int64(hops)*d.hop, src, hops, l.Address, l.ID)
+			case hops == 0:
+				d.llc.Write(at, src, 0, l.Address, int(l.Bytes))
+			default:
+				d.mesh.injectAt(meshLine{at: at, address: l.Address, bytes: l.Bytes, xcd: uint8(src), write: true,
+					from: int16(d.home[src]), to: int16(d.slices[slice])})
 			}
 			first = min(first, at)
 		}

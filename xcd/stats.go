@@ -16,6 +16,7 @@ type FabricStats struct {
 	Queue        cache.Histogram
 	// Translations that L2 misses wanted, and those that were not at hand.
 	TLBLookups, TLBMisses uint64
+	Mesh                  MeshStats // between the IODs
 }
 
 // waited counts the cycles that a line waited for a link.
@@ -53,6 +54,9 @@ func (s *MemoryStats) Check(lineBytes uint64) error {
 	if err := s.LLC.Check("LLC", lineBytes); err != nil {
 		return err
 	}
+	if err := s.Fabric.Mesh.check(); err != nil {
+		return fmt.Errorf("memory: %w", err)
+	}
 	for _, c := range []struct {
 		what string
 		a, b uint64
@@ -80,6 +84,9 @@ func (s *MemoryStats) Check(lineBytes uint64) error {
 // Stats returns the counts since the last kernel began.
 func (c *Chip) Stats() MemoryStats {
 	s := MemoryStats{Fabric: c.iod.fabric, LLC: *c.iod.llc.Stats(), HBM: c.iod.llc.HBMStats()}
+	if c.iod.mesh != nil {
+		s.Fabric.Mesh = c.iod.mesh.counts()
+	}
 	for i, x := range c.xcds {
 		s.LLCPerXCD = append(s.LLCPerXCD, c.iod.llc.Source(i))
 		l := *x.l2.Stats()
@@ -94,6 +101,9 @@ func (c *Chip) Stats() MemoryStats {
 func (c *Chip) resetStats() {
 	c.iod.fabric = FabricStats{}
 	c.iod.llc.ResetStats()
+	if c.iod.mesh != nil {
+		c.iod.mesh.resetStats()
+	}
 	for _, x := range c.xcds {
 		x.fabric = FabricStats{}
 		x.l2.ResetStats()

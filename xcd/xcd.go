@@ -66,7 +66,8 @@ type XCD struct {
 	dispatch   *dispatcher
 	out        burstSender
 	link       cache.Server // towards the IOD
-	latency    int64        // of the fabric, one way
+	latency    int64        // to the IOD, one way
+	toCommand  int64        // to the command processor
 	reqBytes   int
 	everyCycle bool
 	err        error
@@ -393,7 +394,7 @@ func (x *XCD) finish(now int64) {
 	x.out.flush()
 	depart := x.link.Claim(now, x.reqBytes)
 	x.fabric.RequestBytes += uint64(x.reqBytes)
-	send(x.control, x.commander, &Control{Kind: ControlComplete, Sent: now, Arrive: depart + x.latency}, 0)
+	send(x.control, x.commander, &Control{Kind: ControlComplete, Sent: now, Arrive: depart + x.toCommand}, 0)
 }
 
 // request notes what a CU asks for in cycle now of the quantum.
