@@ -13,7 +13,7 @@ type LLCConfig struct {
 	LatencyCycles                   int64   // lookup and data, unloaded
 	GBs, CoreMHz                    float64 // of all slices; the clock that cycles are of
 	MSHRsPerSlice                   int
-	Paths                           int // by which requests of a source come, each in order of time; 0: one
+	Paths                           int // by which requests of a source come, each nearly in order of time, as a queue of them wants it; 0: one
 	FetchLines                      int // that a miss fetches, a power of two; 0 or 1: its own
 	PrefetchLines                   int // that are fetched ahead of a run of reads; 0: none
 	PrefetchBlock                   int // bytes of memory, a power of two, that fetching ahead does not leave

@@ -157,8 +157,12 @@ type addressMap struct {
 	memoryHash                              bool // the banks are an MI300's memory channels; see channelOf
 }
 
-// memoryBankBits is the number of bits of an MI300's 128 memory channels.
-const memoryBankBits = 7
+// An MI300 has 128 memory channels, which alternate every 256 bytes. Its hash is
+// of this shape alone: other numbers of banks, or bytes, are folded.
+const (
+	memoryBankBits   = 7
+	memoryInterleave = 256
+)
 
 // channelOf is the place of the seven address bits above 256 bytes in the number of an
 // MI300's memory channel, before higher bits are folded in: 16 channels of a stack, whose
@@ -230,7 +234,7 @@ func (g geometry) build() (addressMap, int, error) {
 		bankHash:  g.bankHash,
 		setHash:   g.setHash,
 	}
-	m.memoryHash = g.memoryHash && g.bankHash && m.bankBits == memoryBankBits
+	m.memoryHash = g.memoryHash && g.bankHash && m.bankBits == memoryBankBits && g.interleave == memoryInterleave
 	m.setFold = foldWidth(m.setBits, m.bankBits)
 	return m, sets, nil
 }

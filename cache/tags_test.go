@@ -71,6 +71,7 @@ func TestAddressMapIsOneToOne(t *testing.T) {
 		{what: "hashed banks", bytes: 1 << 16, lineBytes: 128, ways: 4, banks: 8, interleave: 256, bankHash: true},
 		{what: "hashed sets", bytes: 1 << 16, lineBytes: 64, ways: 2, banks: 4, interleave: 64, setHash: true},
 		{what: "both", bytes: 4 << 20, lineBytes: 128, ways: 16, banks: 16, interleave: 4096, bankHash: true, setHash: true},
+		{what: "an MI300's memory", bytes: 1 << 22, lineBytes: 128, ways: 4, banks: 128, interleave: 256, bankHash: true, memoryHash: true},
 		{what: "one bank", bytes: 1 << 15, lineBytes: 128, ways: 16, banks: 1, interleave: 128, bankHash: true, setHash: true},
 	} {
 		m, sets, err := g.build()
@@ -93,6 +94,27 @@ func TestAddressMapIsOneToOne(t *testing.T) {
 			}
 			seen[k] = addr
 		}
+	}
+}
+
+// TestMemoryChannels: each address bit moves the bits of the channel's number that AMD's address
+// translation in Linux has for it.
+func TestMemoryChannels(t *testing.T) {
+	const stack, die0, die1 = 1 << 4, 1 << 5, 1 << 6
+	g := geometry{what: "LLC", bytes: 256 << 20, lineBytes: 128, ways: 16, banks: 128, interleave: 256, bankHash: true, memoryHash: true}
+	m, _, err := g.build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for bit, want := range map[int]int{7: 0, 8: 1, 9: 2, 10: 4, 11: 8, 12: 1 | die0, 13: 2 | die1, 14: 4 | stack,
+		15: 1, 16: 2, 17: 4, 18: 8, 19: stack, 20: die0, 21: die1, 22: 1, 25: 8, 26: stack, 27: die0, 28: die1, 29: 1, 35: die1} {
+		if got, _ := m.local(1 << bit); got != want {
+			t.Errorf("address bit %d: channel %#b, want %#b", bit, got, want)
+		}
+	}
+	g.interleave = 4096
+	if m, _, _ = g.build(); m.memoryHash {
+		t.Error("the hash is that of 256 bytes a channel, not of 4096")
 	}
 }
 

@@ -174,8 +174,8 @@ func IODColumns(iods int) int {
 	return 1
 }
 
-// MeanHops is how many links between IODs lie between an XCD and a slice of the LLC,
-// mean over the IODs.
+// MeanHops is how many links lie between two IODs in the mean, and so between an XCD and a
+// slice of the LLC where IODs have as many of both each.
 func (m *Machine) MeanHops() float64 {
 	n, columns := m.Chip.IODs, IODColumns(m.Chip.IODs)
 	sum := 0

@@ -86,7 +86,7 @@ func writeLight(b *strings.Builder, r *Run) error {
 	bar("L2", r.L2.Utilization, fmt.Sprintf("%.2f TB/s", r.L2.BandwidthTBs))
 	bar("fabric to the XCDs", r.Fabric.ReadUtilization, fmt.Sprintf("%.2f TB/s", r.Fabric.ReadTBs))
 	if r.Fabric.IODBytes > 0 {
-		bar("busiest link of two IODs", r.Fabric.IODUtilization, "")
+		bar("links between IODs", r.Fabric.IODUtilization, "")
 	}
 	bar("LLC", r.LLC.Utilization, fmt.Sprintf("%.2f TB/s", r.LLC.BandwidthTBs))
 	bar("HBM", r.HBM.Utilization, fmt.Sprintf("%.2f TB/s", r.HBM.BandwidthTBs))

@@ -152,7 +152,7 @@ var leafTests = []struct {
 	{"llc.fetch_bytes=1024", "stream-hbm", cyclesOf, 0},
 	{"llc.slice_hash=false", "stream-llc", cyclesOf, 0},
 	{"l2.random_seed=9 l2.replacement=random", "stream-llc", l2MissesOf, 0},
-	{"l2.set_hash=false l2.replacement=random", "stream-llc", l2MissesOf, 0},
+	{"l2.set_hash=true l2.replacement=random", "stream-llc", l2MissesOf, 0},
 	{"l2.channel_hash=false", "stream-llc", l2MissesOf, 0},
 	{"tcp.set_hash=false", "gemm", cyclesOf, 0},
 	{"fabric.request_bytes=128", "norm", cyclesOf, 0},

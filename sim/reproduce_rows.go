@@ -156,11 +156,11 @@ func oneXCD(m *configs.Machine, sharedReads bool, rowBytes int) (settings []stri
 	}
 	settings = []string{"chip.xcds=1"}
 	share("llc.gbs", m.LLC.GBs)
-	// What it carries of the links between IODs, which all XCDs of a column or a corner share.
+	// Its share of the links between IODs by what reads need: they come along their row, which
+	// the XCDs of all IODs of its column share, and then the column, which those of the IOD do.
+	// Writes are shared the other way round, and with more than two rows inner links by more.
 	link := func(key string, gbs, sharers float64) {
-		if gbs > 0 {
-			settings = append(settings, key+"="+strconv.FormatFloat(gbs/max(1, sharers), 'g', -1, 64))
-		}
+		settings = append(settings, key+"="+strconv.FormatFloat(gbs/max(1, sharers), 'g', -1, 64))
 	}
 	link("fabric.east_west_gbs", m.Fabric.EastWestGBs, float64(n)/float64(configs.IODColumns(m.Chip.IODs)))
 	link("fabric.north_south_gbs", m.Fabric.NorthSouthGBs, float64(n)/float64(m.Chip.IODs))

@@ -173,8 +173,9 @@ func TestOneXCD(t *testing.T) {
 			stacks, gbs = whole.HBM.Stacks, whole.HBM.GBs
 		}
 		if n != 8 || m.Chip.XCDs != 1 || m.LLC.GBs != whole.LLC.GBs/8 || m.LLC.Bytes != whole.LLC.Bytes || m.Power.BoardW != whole.Power.BoardW/8 ||
-			m.Power.StaticW != whole.Power.StaticW/8 || m.HBM.Stacks != stacks || m.HBM.GBs != gbs {
-			t.Errorf("shared reads %v: %d parts, %+v, %+v", shared, n, m.LLC, m.HBM)
+			m.Power.StaticW != whole.Power.StaticW/8 || m.HBM.Stacks != stacks || m.HBM.GBs != gbs ||
+			m.Chip.IODs != 2 || m.Fabric.EastWestGBs != whole.Fabric.EastWestGBs/4 || m.Fabric.NorthSouthGBs != whole.Fabric.NorthSouthGBs/4 {
+			t.Errorf("shared reads %v: %d parts, %+v, %+v, %+v", shared, n, m.LLC, m.HBM, m.Fabric)
 		}
 	}
 	for _, c := range []struct{ row, block int }{{0, 4096}, {256, 256}, {192, 128}, {64, 128}, {4096, 4096}, {8192, 4096}} {

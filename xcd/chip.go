@@ -168,6 +168,10 @@ func check(m *configs.Machine, coreMHz float64, o Options) error {
 		return fmt.Errorf("machine %s: %d XCDs; 1 to 255 are possible", m.Name, m.Chip.XCDs)
 	case m.Chip.CUsPerXCD < 1 || m.Chip.CUsPerXCD > cache.MaxCUs:
 		return fmt.Errorf("machine %s: %d CUs per XCD; 1 to %d are possible", m.Name, m.Chip.CUsPerXCD, cache.MaxCUs)
+	case m.Chip.IODs < 1 || m.Chip.IODs > m.LLC.Slices:
+		return fmt.Errorf("machine %s: %d IODs; 1 to %d are possible, the LLC's slices", m.Name, m.Chip.IODs, m.LLC.Slices)
+	case m.MeanHops()*m.Fabric.HopNS > m.Fabric.LatencyNS:
+		return fmt.Errorf("machine %s: a slice of the LLC is %g ns away, %g hops of %g ns in the mean", m.Name, m.Fabric.LatencyNS, m.MeanHops(), m.Fabric.HopNS)
 	case m.Chip.ShaderEngines < 1 || m.Chip.ShaderEngines > m.Chip.CUsPerXCD:
 		return fmt.Errorf("machine %s: %d shader engines for %d CUs of an XCD", m.Name, m.Chip.ShaderEngines, m.Chip.CUsPerXCD)
 	}
@@ -192,7 +196,7 @@ func (c *Chip) buildIOD(coreMHz float64) error {
 		LatencyCycles:   cache.CyclesOf(m.LLC.LatencyNS, coreMHz),
 		GBs:             m.LLC.GBs, CoreMHz: coreMHz,
 		MSHRsPerSlice:  m.LLC.MSHRsPerSlice,
-		Paths:          m.Chip.IODs + 1, // by distance, and those that came over the links between IODs
+		Paths:          m.Chip.IODs + 1, // one a distance, so that each comes in order, and one for what came over the links between IODs
 		FetchLines:     m.LLC.FetchBytes / c.lineBytes(),
 		PrefetchLines:  m.LLC.PrefetchLines,
 		PrefetchBlock:  m.LLC.PrefetchBlockBytes,
@@ -225,7 +229,6 @@ func (c *Chip) buildIOD(coreMHz float64) error {
 	d.home, d.slices = spread(m.Chip.XCDs, m.Chip.IODs), spread(m.LLC.Slices, m.Chip.IODs)
 	if m.Chip.IODs > 1 {
 		d.mesh = newMesh(&m.Fabric, m.Chip.IODs, m.Chip.XCDs, coreMHz, d.crossed)
-		d.hop = d.mesh.hop
 	}
 	c.iod = d
 	return nil

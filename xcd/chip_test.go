@@ -189,6 +189,10 @@ func TestUnloadedPath(t *testing.T) {
 				r.WarmLLC([]Range{{Base: 0x8000, Bytes: 128}})
 			}
 			res := r.run(t, 1)
+			// The line's own way beyond the L2: all but its 151 cycles of lookup and answer.
+			if l2 := r.Stats().L2; c.n == 1 && l2.FetchCycles != uint64(c.want[0]-151) {
+				t.Errorf("the L2 had its line %d cycles after it asked for it, want %d", l2.FetchCycles, c.want[0]-151)
+			}
 			for i, w := range c.want {
 				if got := r.cus[0][0].answers[i] - start; got != w {
 					t.Errorf("line %d came after %d cycles, want %d", i, got, w)
@@ -325,12 +329,23 @@ func (r *rig) trace() (s [][]int64) {
 // TestThreadsAndSkippingChangeNothing: one thread, several, and stepping in
 // every cycle give the same run, answer by answer.
 func TestThreadsAndSkippingChangeNothing(t *testing.T) {
+	for _, iods := range []int{1, 3, 4} {
+		t.Run(fmt.Sprint(iods, " IODs"), func(t *testing.T) { testThreadsAndSkipping(t, iods) })
+	}
+}
+
+func testThreadsAndSkipping(t *testing.T, iods int) {
 	run := func(o Options) ([][]int64, Result, MemoryStats) {
-		r := newRig(t, testMachine(), o, mixed)
+		m := testMachine()
+		m.Chip.IODs, m.Fabric.HopNS, m.Fabric.EastWestGBs, m.Fabric.NorthSouthGBs = iods, 17, 50, 40
+		r := newRig(t, m, o, mixed)
 		res := r.run(t, 150)
 		return r.trace(), res, r.Stats()
 	}
 	trace, res, stats := run(Options{Threads: 1})
+	if crossed := stats.Fabric.Mesh.Entered > 0 && stats.Fabric.Mesh.QueueCycles > 0; crossed != (iods > 1) {
+		t.Fatalf("%d IODs: %+v", iods, stats.Fabric.Mesh)
+	}
 	for _, o := range []Options{{Threads: 2}, {Threads: 3}, {Threads: 64}, {EveryCycle: true}} {
 		trace2, res2, stats2 := run(o)
 		if d := cmp.Diff(res, res2); d != "" {

@@ -21,7 +21,7 @@ type IOD struct {
 	out     []burstSender
 	links   []cache.Server // towards the XCDs
 	latency int64          // from an XCD to its IOD
-	hop     int64          // from an IOD to its neighbour
+	written int64          // the cycle in which the last written line came over the links between IODs
 	line    int
 	now     int64
 	fabric  FabricStats
@@ -67,9 +67,18 @@ func (d *IOD) Reply(now int64, xcd int, id uint32, slice int) {
 	d.leave(now, xcd, id)
 }
 
+// hop is the time from an IOD to its neighbour.
+func (d *IOD) hop() int64 {
+	if d.mesh == nil {
+		return 0
+	}
+	return d.mesh.hop
+}
+
 // crossed takes what has come over the links between IODs to its end.
 func (d *IOD) crossed(now int64, l *meshLine) {
 	if l.write {
+		d.written = now
 		d.llc.Write(now, int(l.xcd), d.mesh.span()+1, l.address, int(l.bytes))
 		return
 	}
@@ -103,7 +112,7 @@ func (d *IOD) NotifyRecv(p sim.Port) {
 			}
 			switch {
 			case l.Kind == LineRead:
-				d.llc.Read(at+int64(hops)*d.hop, src, hops, l.Address, l.ID)
+				d.llc.Read(at+int64(hops)*d.hop(), src, hops, l.Address, l.ID)
 			case hops == 0:
 				d.llc.Write(at, src, 0, l.Address, int(l.Bytes))
 			default:

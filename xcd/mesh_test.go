@@ -22,22 +22,29 @@ func TestDistanceOfASlice(t *testing.T) {
 	const start = 70 // the launch message
 	want := map[int]int64{0: 151 + 50 + 110 + 50, 1: 151 + 70 + 110 + 70, 2: 151 + 70 + 110 + 70, 3: 151 + 90 + 110 + 90}
 	seen := map[int]bool{}
-	for unit := range uint64(8) {
-		line := unit * 256
-		r := newRig(t, fourIODs(), Options{}, func(_, i int) (uint64, int, bool) { return line, 0, i < 1 })
-		r.WarmLLC([]Range{{Base: line, Bytes: 128}})
-		r.run(t, 1)
-		iod := r.iod.slices[r.iod.llc.Slice(line)]
-		seen[iod] = true
-		if got := r.cus[0][0].answers[0] - start; got != want[iod] {
-			t.Errorf("a line of IOD %d came after %d cycles, want %d", iod, got, want[iod])
-		}
-		lines := uint64(1)
-		if iod == 0 {
-			lines = 0
-		}
-		if s := r.Stats().Fabric.Mesh; s.Entered != lines || s.Left != lines {
-			t.Errorf("IOD %d: %d lines entered the links between IODs and %d left them, want %d", iod, s.Entered, s.Left, lines)
+	for xcd := range 4 {
+		for unit := range uint64(8) {
+			line := unit * 256
+			m := fourIODs()
+			m.Dispatch.XCDOffset = xcd
+			r := newRig(t, m, Options{}, func(_, i int) (uint64, int, bool) { return line, 0, i < 1 })
+			r.WarmLLC([]Range{{Base: line, Bytes: 128}})
+			for range 2 { // the counts are those of the last launch
+				r.run(t, 1)
+			}
+			iod := r.iod.slices[r.iod.llc.Slice(line)]
+			seen[iod] = true
+			far := iod ^ xcd // XCD n is on IOD n; the bits are column and row
+			if got := r.cus[xcd][0].answers[0] - start; got != want[far] {
+				t.Errorf("a line of IOD %d came to XCD %d after %d cycles, want %d", iod, xcd, got, want[far])
+			}
+			lines := uint64(1)
+			if far == 0 {
+				lines = 0
+			}
+			if s := r.Stats().Fabric.Mesh; s.Entered != lines || s.Left != lines {
+				t.Errorf("IOD %d: %d lines entered the links between IODs and %d left them, want %d", iod, s.Entered, s.Left, lines)
+			}
 		}
 	}
 	if len(seen) != 4 {
@@ -46,7 +53,7 @@ func TestDistanceOfASlice(t *testing.T) {
 }
 
 // TestLinkBetweenIODs: lines of a neighbour's slices come at the bandwidth of the link
-// between the IODs, and so do written lines the other way, which nobody waits for.
+// between the IODs, and so do written lines the other way, for which the launch waits.
 func TestLinkBetweenIODs(t *testing.T) {
 	const lines = 3000
 	for _, c := range []struct {
@@ -69,12 +76,12 @@ func TestLinkBetweenIODs(t *testing.T) {
 				k := i*6 + wg
 				return east[min(k, lines-1)], c.bytes, k < lines
 			}, func(f *fakeCU) { f.window = 1000 })
-			r.run(t, 6)
+			res := r.run(t, 6)
 			want := float64(lines) * 128 / 32
-			if got := float64(r.now); got < want*0.99 || got > want*1.02+1500 {
+			if got := float64(res.Cycles); got < want*0.99 || got > want*1.02+1500 {
 				t.Errorf("%d lines take %.0f cycles, want %.0f", lines, got, want)
 			}
-			if s := r.Stats().Fabric.Mesh; s.Bytes != lines*128 || s.BusiestCycles < want*0.99 || s.BusiestCycles > want*1.01 {
+			if s := r.Stats().Fabric.Mesh; s.Bytes != lines*128 || s.Queue.Count() != lines || s.QueueCycles == 0 || s.BusiestCycles < want*0.99 || s.BusiestCycles > want*1.01 {
 				t.Errorf("the links carried %d bytes, the busiest for %.0f cycles; want %d and %.0f", s.Bytes, s.BusiestCycles, lines*128, want)
 			}
 		})

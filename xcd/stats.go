@@ -63,6 +63,7 @@ func (s *MemoryStats) Check(lineBytes uint64) error {
 	}{
 		{"L2 misses and LLC reads", s.L2.ReadMisses + s.L2.AtomicMisses, s.LLC.Reads},
 		{"L2 fills and lines on the fabric", s.L2.FillBytes, s.Fabric.ReadBytes},
+		{"L2 fills and the times that they took", s.L2.Fills, s.L2.Fetch.Count()},
 		{"LLC reads and lines on the fabric", s.LLC.ReadBytes, s.Fabric.ReadBytes},
 		{"L2 write-backs and LLC writes", s.L2.WriteBacks, s.LLC.Writes},
 		{"bytes written back by the L2 and bytes on the fabric", s.L2.WriteBackBytes, s.Fabric.WriteBytes},

@@ -38,6 +38,7 @@ func (c *Chip) runWindows(ctx context.Context, k Kernel) error {
 			start = min(start, e.next())
 		}
 		if c.command.waiting == 0 && start == cache.Never {
+			c.command.endAt = max(c.command.endAt, c.iod.written)
 			if k.StopAt > 0 && c.command.endAt > begin+k.StopAt { // the last message is under way
 				c.now = begin + k.StopAt
 				return errStopped
