@@ -28,7 +28,7 @@ func sample() *Run {
 		Fabric: Fabric{BytesRead: 1_805_913_600, ReadUtilization: 0.25, Queue: NewLatency("ns", []Bucket{{0, 1, 90}, {16, 32, 10}}, 2),
 			ReadLatency: NewLatency("ns", []Bucket{{64, 128, 40}, {128, 256, 60}}, 139), IODBytes: 902_956_800, IODUtilization: 0.12,
 			IODQueue: NewLatency("ns", []Bucket{{0, 1, 80}, {8, 16, 20}}, 2)},
-		Drift:  Drift{Samples: 300, Mean: 0.5, Max: 2, Tenths: []float64{0.25, 0.5}},
+		Drift: Drift{Samples: 300, Mean: 0.5, Max: 2, Tenths: []float64{0.25, 0.5}},
 		LLC: Cache{Requests: 14_108_700, Reads: 14_000_000, Writes: 108_700, Hits: 12_000_000, ReadHits: 12_000_000, Misses: 2_108_700, Bytes: 1_805_913_600,
 			Utilization: 0.15, Queue: NewLatency("ns", []Bucket{{0, 1, 90}, {16, 32, 10}}, 3), Latency: NewLatency("ns", []Bucket{{64, 128, 90}, {256, 512, 10}}, 150)},
 		HBM:   Memory{Requests: 2_108_700, Reads: 2_000_000, Writes: 108_700, Bytes: 269_913_600, Utilization: 0.05, Queue: NewLatency("ns", []Bucket{{0, 1, 40}, {16, 32, 60}}, 15), Latency: NewLatency("ns", []Bucket{{128, 256, 90}}, 200)},
