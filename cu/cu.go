@@ -148,8 +148,13 @@ func (c *CU) Err() error { return c.err }
 // TCP gives access to the vector L1's statistics.
 func (c *CU) TCP() *cache.TCPStats { return &c.tcp.Stats }
 
-// CanHost reports whether one more workgroup of the kernel fits.
-func (c *CU) CanHost() bool { return len(c.groups) < c.prog.Occ.WorkgroupsPerCU && c.err == nil }
+// Room returns how many more workgroups of the kernel fit; none after an error.
+func (c *CU) Room() int {
+	if c.err != nil {
+		return 0
+	}
+	return c.prog.Occ.WorkgroupsPerCU - len(c.groups)
+}
 
 // align is the first visit of SIMD s at or after cycle t.
 func (c *CU) align(s int, t int64) int64 {

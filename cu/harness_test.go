@@ -236,7 +236,7 @@ func newBench(t testing.TB, k *isa.Kernel, s *Spec, c config) *bench {
 
 // tick does everything of cycle b.now.
 func (b *bench) tick() {
-	for b.started < b.groups && b.cu.CanHost() {
+	for b.started < b.groups && b.cu.Room() > 0 {
 		b.next = b.cu.Launch(b.now, b.started)
 		b.started++
 	}
@@ -286,7 +286,7 @@ func (b *bench) run(t testing.TB, limit int64) int64 {
 			return b.end
 		}
 		n := min(b.next, b.l2.next())
-		if b.started < b.groups && b.cu.CanHost() || b.mode != skipping {
+		if b.started < b.groups && b.cu.Room() > 0 || b.mode != skipping {
 			n = b.now + 1
 		}
 		if n == cache.Never || n > limit {

@@ -67,7 +67,7 @@ type fakeGroup struct {
 	finished          bool
 }
 
-func (f *fakeCU) CanHost() bool { return len(f.groups) < f.slots }
+func (f *fakeCU) Room() int { return f.slots - len(f.groups) }
 
 func (f *fakeCU) Launch(now int64, wg int) int64 {
 	f.started = append(f.started, started{now, wg})

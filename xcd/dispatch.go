@@ -92,12 +92,12 @@ type dispatcher struct {
 	engines  int
 	list     workList
 	waves    int
-	next     int     // of list
-	turn     int     // shader engine whose turn it is
-	launchAt int64   // the earliest next launch, by the stagger
-	freeAt   []int64 // per shader engine: its launcher
-	readyAt  []int64 // per CU: after a workgroup ended on it
-	load     []int   // per CU: workgroups running
+	next     int       // of list
+	turn     int       // shader engine whose turn it is
+	launchAt int64     // the earliest next launch, by the stagger
+	freeAt   []int64   // per shader engine: its launcher
+	freed    [][]int64 // per CU, in order: when the room of a workgroup that ended can be taken
+	load     []int     // per CU: workgroups running
 	finished int
 	at       int64 // next attempt, or cache.Never
 	active   bool
@@ -106,10 +106,10 @@ type dispatcher struct {
 func newDispatcher(cfg *configs.Dispatch, cus []ComputeUnit, engines int) *dispatcher {
 	return &dispatcher{
 		cfg: cfg, cus: cus, engines: engines,
-		freeAt:  make([]int64, engines),
-		readyAt: make([]int64, len(cus)),
-		load:    make([]int, len(cus)),
-		at:      cache.Never,
+		freeAt: make([]int64, engines),
+		freed:  make([][]int64, len(cus)),
+		load:   make([]int, len(cus)),
+		at:     cache.Never,
 	}
 }
 
@@ -119,8 +119,8 @@ func (d *dispatcher) begin(now int64, list workList, waves int) {
 	for i := range d.freeAt {
 		d.freeAt[i] = now
 	}
-	for i := range d.readyAt {
-		d.readyAt[i] = now
+	for i := range d.freed {
+		d.freed[i] = d.freed[i][:0]
 	}
 	d.at, d.launchAt = now, now
 	d.active = true
@@ -133,9 +133,34 @@ func (d *dispatcher) done() bool { return d.finished == d.list.count }
 func (d *dispatcher) ended(now int64, cu int) {
 	d.finished++
 	d.load[cu]--
-	d.readyAt[cu] = now + max(1, int64(d.cfg.WorkgroupGapCycles))
+	ready := now + max(1, int64(d.cfg.WorkgroupGapCycles))
+	d.freed[cu] = append(d.freed[cu], ready)
 	if d.next < d.list.count {
-		d.at = min(d.at, d.readyAt[cu])
+		d.at = min(d.at, ready)
+	}
+}
+
+// roomAt returns the cycle from which one more workgroup can be given to the CU:
+// now if it has room that no workgroup held within the gap, cache.Never if it is
+// full. The gap is that of the room which a workgroup leaves: what else is free on
+// the CU can be taken meanwhile.
+func (d *dispatcher) roomAt(cu int, now int64) int64 {
+	f := d.freed[cu]
+	n := 0
+	for n < len(f) && f[n] <= now {
+		n++
+	}
+	if n > 0 {
+		f = f[:copy(f, f[n:])]
+		d.freed[cu] = f
+	}
+	switch room := d.cus[cu].Room(); {
+	case room <= 0:
+		return cache.Never
+	case room > len(f):
+		return now
+	default:
+		return f[0]
 	}
 }
 
@@ -177,11 +202,8 @@ func (d *dispatcher) pick(now int64) (int, int64) {
 			if best >= 0 && d.load[cu] >= d.load[best] {
 				continue
 			}
-			if !d.cus[cu].CanHost() {
-				continue
-			}
-			if d.readyAt[cu] > now {
-				ready = min(ready, d.readyAt[cu])
+			if at := d.roomAt(cu, now); at > now {
+				ready = min(ready, at)
 				continue
 			}
 			best = cu
@@ -203,10 +225,7 @@ func (d *dispatcher) pick(now int64) (int, int64) {
 func (d *dispatcher) pickOfAll(now int64) (int, int64) {
 	best, retry := -1, cache.Never
 	for cu := range d.cus {
-		if !d.cus[cu].CanHost() {
-			continue
-		}
-		if at := max(d.readyAt[cu], d.freeAt[cu%d.engines]); at > now {
+		if at := max(d.roomAt(cu, now), d.freeAt[cu%d.engines]); at > now {
 			retry = min(retry, at)
 			continue
 		}

@@ -20,8 +20,8 @@ type ComputeUnit interface {
 	LineReturned(now int64, tag uint32) (next int64)
 	// WriteAcked acknowledges a Write.
 	WriteAcked(now int64, tag uint32) (next int64)
-	// CanHost reports whether one more workgroup of the running kernel fits.
-	CanHost() bool
+	// Room returns how many more workgroups of the running kernel fit.
+	Room() int
 	// Launch starts a workgroup, given by its linear dispatch index. The CU
 	// calls its done function when the workgroup has ended.
 	Launch(now int64, wg int) (next int64)
