@@ -12,6 +12,7 @@ type TCPSpec struct {
 	HitLatencyCycles       int  // lookup to data at the consumer
 	ReturnBytesPerCycle    int  // L2 to TCP bus, and TCP to consumer
 	SetHash                bool // XOR-fold the line address into the set index
+	SetHashBits            int  // of the address that the hash takes, from the lowest; 0 or 64: all
 	StoreLineCycles        int  // per line segment written through
 	StoreQueueEntries      int  // write-through segments awaiting acknowledgement
 }
@@ -142,6 +143,8 @@ type TCP struct {
 	cu   int
 
 	sets       int
+	setBits    uint
+	hashMask   uint64 // of a line number: what a hash of some bits takes; 0: all
 	lineShift  uint
 	busCycles  int64 // of a line from the L2
 	lines      []tcpLine
@@ -191,6 +194,10 @@ func NewTCP(s TCPSpec, cu int, l2 L2Port) (*TCP, error) {
 	t := &TCP{spec: s, l2: l2, cu: cu, sets: sets, busCycles: int64(s.LineBytes / max(s.ReturnBytesPerCycle, 1))}
 	for 1<<t.lineShift < s.LineBytes {
 		t.lineShift++
+	}
+	t.setBits = log2(sets)
+	if b := s.SetHashBits; b > 0 && b < 64 {
+		t.hashMask = uint64(1)<<max(b-int(t.lineShift), int(t.setBits)) - 1
 	}
 	t.lines = make([]tcpLine, n)
 	nb := 1
@@ -244,7 +251,11 @@ func (t *TCP) Push(now int64) {
 
 // setOf is the set of a line number.
 func (t *TCP) setOf(n uint64) int {
-	if t.spec.SetHash {
+	switch {
+	case !t.spec.SetHash:
+	case t.hashMask != 0: // within a page, say, as a cache that is looked up beside its TLB can
+		n = fold(n&t.hashMask, t.setBits)
+	default:
 		n ^= n>>3 ^ n>>7 ^ n>>12 ^ n>>19
 	}
 	return int(n & uint64(t.sets-1))

@@ -204,6 +204,8 @@ func tcpLeaves() []leafSpec {
 			func(m *Machine) any { return &m.TCP.HitLatencyCycles }),
 		leaf("tcp.set_hash", "", onOff, "hash address bits into the set index",
 			func(m *Machine) any { return &m.TCP.SetHash }),
+		leaf("tcp.set_hash_bits", "", from(1, 64), "address bits that the hash takes, from the lowest; 64: all",
+			func(m *Machine) any { return &m.TCP.SetHashBits }),
 		leaf("tcp.return_bytes_per_cycle", "B/cycle", pow2(4, 4096), "data path to the registers",
 			func(m *Machine) any { return &m.TCP.ReturnBytesPerCycle }),
 		leaf("tcp.store_line_cycles", "cycles", from(1, 1024), "per line segment written through",

@@ -129,6 +129,7 @@ type TCP struct {
 	WideLanesPerCycle      int // the same of loads of more than a dword a lane
 	HitLatencyCycles       int // issue to data in VGPR for a hit
 	SetHash                bool
+	SetHashBits            int
 	ReturnBytesPerCycle    int
 	StoreLineCycles        int // per line segment written through
 	StoreQueueEntries      int // write-through line segments outstanding per CU

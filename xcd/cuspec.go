@@ -43,7 +43,7 @@ func CUSpec(m *configs.Machine) *cu.Spec {
 			Bytes: m.TCP.Bytes, LineBytes: m.TCP.LineBytes, Ways: m.TCP.Ways,
 			QueueEntries: m.TCP.QueueEntries, LineCycles: m.TCP.LineCycles,
 			AddressLanesPerCycle: m.TCP.AddressLanesPerCycle, WideLanesPerCycle: m.TCP.WideLanesPerCycle, HitLatencyCycles: m.TCP.HitLatencyCycles,
-			ReturnBytesPerCycle: m.TCP.ReturnBytesPerCycle, SetHash: m.TCP.SetHash,
+			ReturnBytesPerCycle: m.TCP.ReturnBytesPerCycle, SetHash: m.TCP.SetHash, SetHashBits: m.TCP.SetHashBits,
 			StoreLineCycles: m.TCP.StoreLineCycles, StoreQueueEntries: m.TCP.StoreQueueEntries,
 		},
 	}
