@@ -2,12 +2,13 @@ package cache
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// tcpSpec is the vector L1 of a CU with the plain set index of gfx942.
+// tcpSpec is the vector L1 of a CU, with plain set bits.
 func tcpSpec() TCPSpec {
 	return TCPSpec{Bytes: 32768, LineBytes: 128, Ways: 64, QueueEntries: 12, LineCycles: 2, AddressLanesPerCycle: 16, WideLanesPerCycle: 4,
 		HitLatencyCycles: 115, ReturnBytesPerCycle: 64, StoreLineCycles: 2, StoreQueueEntries: 256}
@@ -302,6 +303,36 @@ func TestTCPSetHash(t *testing.T) {
 			t.Errorf("hash %t: %d of 96 lines in flight", hash, len(b.sent))
 		}
 	}
+}
+
+// A hash of 14 bits spreads rows of 512 bytes to 4 KiB and leaves those of 16 KiB in
+// one set.
+func TestTCPSetHashBits(t *testing.T) {
+	for _, c := range []struct{ row, sets int }{{512, 4}, {768, 4}, {1536, 4}, {4096, 4}, {8192, 2}, {16384, 1}, {65536, 1}} {
+		s := tcpSpec()
+		s.Bytes, s.Ways, s.SetHash, s.SetHashBits = 32768, 64, true, 14
+		tcp, err := NewTCP(s, 0, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rows [4]int
+		for i := range 64 {
+			rows[tcp.setOf(tcp.number(uint64(i*c.row)))]++
+		}
+		if n := len(rows) - countOf(rows[:], 0); n != c.sets || slices.Max(rows[:]) != 64/c.sets {
+			t.Errorf("64 rows %d bytes apart: %v by set, want them even over %d", c.row, rows, c.sets)
+		}
+	}
+}
+
+func countOf(s []int, v int) int {
+	n := 0
+	for _, x := range s {
+		if x == v {
+			n++
+		}
+	}
+	return n
 }
 
 // TestTCPLRU compares the replacement with a plain list, one access at a time.

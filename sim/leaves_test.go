@@ -155,6 +155,7 @@ var leafTests = []struct {
 	{"l2.set_hash=true l2.replacement=random", "stream-llc", l2MissesOf, 0},
 	{"l2.channel_hash=false", "stream-llc", l2MissesOf, 0},
 	{"tcp.set_hash=false", "gemm", cyclesOf, 0},
+	{"tcp.set_hash_bits=8", "gemm", cyclesOf, 0},
 	{"fabric.request_bytes=128", "norm", cyclesOf, 0},
 	{"hbm.banks_per_channel=1 llc.prefetch_lines=0", "stream-hbm", cyclesOf, 1},
 	{"hbm.row_bytes=128", "stream-hbm", cyclesOf, 0},

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/whisker-sim/whisker/cache"
 	"github.com/whisker-sim/whisker/configs"
 )
 
@@ -57,6 +58,40 @@ func TestDispatchOrder(t *testing.T) {
 	end := r.cus[0][0].answers[0]
 	if got, want := r.cus[0][0].started[1], (started{end + 40, 4}); got != want {
 		t.Errorf("the workgroup after the first on CU 0: %+v, want %+v", got, want)
+	}
+}
+
+// The gap after a workgroup holds the room that it leaves and no other: a CU with
+// room for three goes on being filled while one of them has just ended, and two that
+// end one after the other each come free at their own time.
+func TestGapIsOfTheRoomLeft(t *testing.T) {
+	f := &fakeCU{slots: 3}
+	cfg := &configs.Dispatch{WaveLaunchCycles: 5, WorkgroupGapCycles: 40}
+	d := newDispatcher(cfg, []ComputeUnit{f}, 1)
+	wakes := []int64{cache.Never}
+	end := func(now int64, wg int) {
+		f.groups = slices.DeleteFunc(f.groups, func(g *fakeGroup) bool { return g.wg == wg })
+		d.ended(now, 0)
+	}
+	d.begin(0, workList{count: 6, run: 1, stride: 1}, 4)
+	for now := range int64(200) {
+		switch now {
+		case 10:
+			end(now, 0)
+		case 63:
+			end(now, 1)
+		case 71:
+			end(now, 2)
+		}
+		if d.at <= now {
+			d.step(now, wakes)
+		}
+	}
+	// 20 cycles of the engine apart; the fourth takes the room that the first left at
+	// 10, the fifth and sixth what was left at 63 and 71: the engine is free at 123.
+	want := []started{{0, 0}, {20, 1}, {40, 2}, {60, 3}, {103, 4}, {123, 5}}
+	if !slices.Equal(f.started, want) {
+		t.Errorf("launches %v, want %v", f.started, want)
 	}
 }
 
