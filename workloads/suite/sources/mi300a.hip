@@ -193,8 +193,11 @@ KERNEL im2col(float *in, float *out, const pair size, const pair mask, const pai
 }
 
 // A workgroup of one wave has 16 rows of 64 columns and what lies around them in LDS.
+// Four waves a SIMD are what its LDS leaves room for. ROCm's compiler (7.1) schedules for
+// them and has all loads in flight at once; LLVM 22, unless told, schedules for more and
+// waits for each.
 static inline __device__ int halo(int row, int column, int pitch) { return (row + 1) * (pitch + 2) + column + 1; }
-KERNEL stencil2d(float *in, float *out, const int align, float centre, float cardinal, float diagonal) {
+extern "C" __global__ __attribute__((amdgpu_waves_per_eu(4, 4))) void stencil2d(float *in, float *out, const int align, float centre, float cardinal, float diagonal) {
   __shared__ float sh[(16 + 2) * (64 + 2)];
   int lr = TID, lc = TIDY, rows = 16, columns = SIZEY;
   int gr = BIDX * rows + lr, gc = BIDY * columns + lc;
