@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/whisker-sim/whisker/report"
 	"github.com/whisker-sim/whisker/workloads/suite"
 )
 
@@ -37,8 +38,8 @@ func planeOf(kernel string, grid, wg [2]int, lds int, args ...LaunchArg) LaunchF
 }
 
 // Arguments.
-func floats(n int) LaunchArg { return LaunchArg{Type: "f32", Shape: []int{n}} }
-func words(n int) LaunchArg  { return LaunchArg{Type: "u32", Shape: []int{n}} }
+func floats(n int) LaunchArg  { return LaunchArg{Type: "f32", Shape: []int{n}} }
+func words(n int) LaunchArg   { return LaunchArg{Type: "u32", Shape: []int{n}} }
 func count32(n int) LaunchArg { return scalar("u32", strconv.Itoa(n)) }
 func float(x float64) LaunchArg {
 	return scalar("f32", strconv.FormatFloat(x, 'g', -1, 64))
@@ -211,39 +212,46 @@ func (k *timedKernel) job(size, mean, least string) (*validationJob, error) {
 	}
 	p.Note = "fastest launch " + least
 	return &validationJob{short: slices.Contains(k.short, size), points: []ValidatePoint{p}, run: func(v *validation, points []ValidatePoint) error {
-		us, err := v.timed(k.launches(n, m))
+		runs, err := v.timed(k.launches(n, m))
 		if err == nil {
-			points[0].put(us, HowWhole)
+			points[0].put(inAll(runs), HowWhole)
 		}
 		return err
 	}}, nil
 }
 
-// timed is what launches take one after the other, each with its launch overhead. Each
-// finds the LLC as an earlier run of it leaves it, as the benchmarks' first, uncounted
-// measurement does.
-func (v *validation) timed(launches []LaunchFile) (us float64, err error) {
+// inAll is what launches take one after the other, each with its launch overhead.
+func inAll(runs []*report.Run) (us float64) {
+	for _, r := range runs {
+		us += r.TimeUS
+	}
+	return us
+}
+
+// timed runs launches. Each finds the LLC as an earlier run of it leaves it, as the
+// benchmarks' first, uncounted measurement does.
+func (v *validation) timed(launches []LaunchFile) (runs []*report.Run, err error) {
 	dir, err := os.MkdirTemp("", "whisker-mi300a-")
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer os.RemoveAll(dir)
 	object := filepath.Join(dir, "mi300a.co")
 	code, err := suite.MI300A()
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	if err := os.WriteFile(object, code, 0o600); err != nil {
-		return 0, err
+		return nil, err
 	}
 	for i := range launches {
 		l := &launches[i]
 		l.path, l.CodeObject = "mi300a: "+l.Kernel, object
 		r, err := l.run(LaunchOptions{RunOptions: RunOptions{Arch: "mi300a", Set: v.Set, Mode: "timing", Threads: 1}})
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
-		us += r.TimeUS
+		runs = append(runs, r)
 	}
-	return us, nil
+	return runs, nil
 }
