@@ -206,17 +206,23 @@ func (k *timedKernel) job(size, mean, least string) (*validationJob, error) {
 		return nil, err
 	}
 	p := ValidatePoint{Name: k.name + " " + size, Unit: "us", Measured: us, Kind: KindPredicted}
-	if insts := k.insts(float64(n), float64(m)); insts > mostTimedInsts {
-		p.Note = fmt.Sprintf("about %.0f M wave instructions, more than are simulated for a point", insts/1e6)
+	if k.insts(float64(n), float64(m)) > mostTimedInsts {
+		p.Note = fmt.Sprintf("more than %.0f M wave instructions", mostTimedInsts/1e6)
 		return &validationJob{points: []ValidatePoint{p}}, nil
 	}
-	p.Note = "fastest launch " + least
+	p.Note = "fastest launch " + least + " us"
 	return &validationJob{short: slices.Contains(k.short, size), points: []ValidatePoint{p}, run: func(v *validation, points []ValidatePoint) error {
 		runs, err := v.timed(k.launches(n, m))
-		if err == nil {
-			points[0].put(inAll(runs), HowWhole)
+		if err != nil {
+			return err
 		}
-		return err
+		points[0].put(inAll(runs), HowWhole)
+		for _, r := range runs {
+			if r.Power != nil && r.Power.Limited {
+				points[0].Note += fmt.Sprintf("; power budget: %.0f MHz", r.ClockMHz)
+			}
+		}
+		return nil
 	}}, nil
 }
 

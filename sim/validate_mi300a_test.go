@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -171,14 +172,24 @@ var timedReferences = map[string]func(n, m int, in bufferValues) map[int][]float
 // Every kernel computes what its name says. The matrix product has one workgroup here: of
 // more, each overwrites the block of A that the others read, as in the benchmark.
 func TestTimedKernelsCompute(t *testing.T) {
-	object := filepath.Join(t.TempDir(), "mi300a.co")
-	code, err := suite.MI300A()
+	dir := t.TempDir()
+	if err := suite.Extract(dir); err != nil {
+		t.Fatal(err)
+	}
+	object := filepath.Join(dir, "objects", "mi300a.gfx942.co")
+	timedKernelsCompute(t, object)
+	// And from source, where there is a compiler.
+	again, err := suite.Recompile(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(object, code, 0o600); err != nil {
-		t.Fatal(err)
+	if again {
+		timedKernelsCompute(t, object)
 	}
+}
+
+func timedKernelsCompute(t *testing.T, object string) {
+	t.Helper()
 	sizes := map[string][2]int{"vectoradd": {1000, 0}, "relu": {1000, 0}, "fir": {512, 16}, "atax": {48, 0}, "bicg": {48, 0}, "matrixtranspose": {128, 0},
 		"matrixmultiplication": {32, 0}, "nbody": {512, 0}, "simpleconvolution": {40, 5}, "im2col": {20, 3}, "stencil2d": {128, 0}}
 	for _, k := range timedKernels {
@@ -203,17 +214,21 @@ func TestTimedKernelsCompute(t *testing.T) {
 			}
 			after := buffersOf(t, p)
 			for i, want := range timedReferences[l.Kernel](size[0], size[1], before) {
-				got := after[i]
-				if len(got) != len(want) {
-					t.Fatalf("%s: argument %d has %d values, want %d", l.Kernel, i, len(got), len(want))
-				}
-				for j := range want {
-					if !(math.Abs(got[j]-want[j]) <= 2e-5*max(1, math.Abs(want[j]))) {
-						t.Errorf("%s: argument %d is %g at %d, want %g", l.Kernel, i, got[j], j, want[j])
-						break
-					}
-				}
+				nearly(t, fmt.Sprintf("%s: argument %d", l.Kernel, i), after[i], want)
 			}
+		}
+	}
+}
+
+func nearly(t *testing.T, what string, got, want []float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s has %d values, want %d", what, len(got), len(want))
+	}
+	for i, w := range want {
+		if !(math.Abs(got[i]-w) <= 2e-5*max(1, math.Abs(w))) {
+			t.Errorf("%s is %g at %d, want %g", what, got[i], i, w)
+			return
 		}
 	}
 }
@@ -329,5 +344,69 @@ func TestTimedEstimates(t *testing.T) {
 		if got := inAll(runs); math.Abs(got-us) > 1e-9*us {
 			t.Errorf("%s: %g us, want %g with a launch overhead each", k.name, got, us)
 		}
+	}
+}
+
+var updatePage = flag.Bool("update", false, "write the table of docs/mi300a.md anew")
+
+const pageBegin, pageEnd = "<!-- mi300a: begin -->\n", "<!-- mi300a: end -->"
+
+// timedTable is how far off the points are, by kernel.
+func timedTable(points []ValidatePoint) string {
+	var b strings.Builder
+	fmt.Fprint(&b, "| kernel | sizes | simulated | mean error | signed | worst | sum of errors over sum measured |\n|---|---:|---:|---:|---:|---|---:|\n")
+	row := func(name string, of []ValidatePoint) {
+		var size, signed, off, measured float64
+		var simulated int
+		var worst *ValidatePoint
+		for i := range of {
+			p := &of[i]
+			if p.Simulated == nil {
+				continue
+			}
+			e := *p.RelativeError
+			simulated++
+			size += math.Abs(e)
+			signed += e
+			off += math.Abs(*p.Simulated - p.Measured)
+			measured += p.Measured
+			if worst == nil || math.Abs(e) > math.Abs(*worst.RelativeError) {
+				worst = p
+			}
+		}
+		n := float64(max(simulated, 1))
+		at := strings.TrimPrefix(worst.Name, name+" ")
+		fmt.Fprintf(&b, "| %s | %d | %d | %.1f %% | %+.1f %% | %+.1f %%, %s | %.1f %% |\n", name, len(of), simulated, 100*size/n, 100*signed/n, 100**worst.RelativeError, at, 100*off/measured)
+	}
+	for _, k := range timedKernels {
+		row(k.name, slices.DeleteFunc(slices.Clone(points), func(p ValidatePoint) bool { return !strings.HasPrefix(p.Name, k.name+" ") }))
+	}
+	row("all", points)
+	return b.String()
+}
+
+// docs/mi300a.md has the table of the stored points.
+func TestTimedPage(t *testing.T) {
+	const page = "../docs/mi300a.md"
+	stored, err := LoadPoints("tables/validate.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(data), pageBegin)
+	_, after, closed := strings.Cut(rest, pageEnd)
+	if !ok || !closed {
+		t.Fatalf("%s has no lines %s%s", page, pageBegin, pageEnd)
+	}
+	want := before + pageBegin + timedTable(slices.DeleteFunc(stored, func(p ValidatePoint) bool { return p.Set != "mi300a" })) + pageEnd + after
+	if *updatePage {
+		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if want != string(data) {
+		t.Errorf("the table of %s is not that of tables/validate.csv: go test ./sim -run TimedPage -update", page)
 	}
 }
