@@ -25,6 +25,6 @@
 // and [Keys] describes every leaf.
 //
 // The built-in files form a chain that shows what changed from part to part:
-// mi300x is complete, mi325x and mi355x list what differs from it, mi350x and
+// mi300x is complete, mi300a, mi325x and mi355x list what differs from it, mi350x and
 // teaching what differs from mi355x.
 package configs

@@ -15,7 +15,7 @@ import (
 var builtin embed.FS
 
 // names are the built-in machines, newest part first; the what-if and teaching last.
-var names = []string{"mi355x", "mi350x", "mi325x", "mi300x", "b200-like", "teaching"}
+var names = []string{"mi355x", "mi350x", "mi325x", "mi300x", "mi300a", "b200-like", "teaching"}
 
 // Names lists the built-in machines.
 func Names() []string { return append([]string(nil), names...) }

@@ -144,7 +144,7 @@ func TestReferenceRefused(t *testing.T) {
 		ref  string
 		want []string
 	}{
-		{"", []string{"no machine is named", "mi355x, mi350x, mi325x, mi300x, b200-like, teaching"}},
+		{"", []string{"no machine is named", "mi355x, mi350x, mi325x, mi300x, mi300a, b200-like, teaching"}},
 		{"mi3555x", []string{`there is no machine "mi3555x"`, "did you mean mi355x?"}},
 		{"h100", []string{`there is no machine "h100"; built in are mi355x`}},
 		{"nowhere.yaml", []string{"there is no machine file nowhere.yaml"}},

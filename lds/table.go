@@ -94,7 +94,7 @@ func Arch(name string) (string, error) {
 	case "gfx950", "mi350x", "mi355x":
 		return "gfx950", nil
 	}
-	return "", fmt.Errorf("no LDS phase table for %q: known are gfx942 (mi300x, mi325x) and gfx950 (mi350x, mi355x)", name)
+	return "", fmt.Errorf("no LDS phase table for %q: known are gfx942 (mi300x, mi300a, mi325x) and gfx950 (mi350x, mi355x)", name)
 }
 
 // NewTable returns the phase table of an architecture, given by its own name

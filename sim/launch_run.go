@@ -28,15 +28,20 @@ type LaunchOptions struct {
 // run, collect, compare with what the launch file expects. Values exist, and are
 // compared, in functional and full mode.
 func RunLaunch(o LaunchOptions) (*report.Run, error) {
-	begin := time.Now()
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	machine, err := LoadMachine(o.Arch, o.Machine, o.Set)
+	l, err := ReadLaunch(o.File)
 	if err != nil {
 		return nil, err
 	}
-	l, err := ReadLaunch(o.File)
+	return l.run(o)
+}
+
+// run is RunLaunch of a launch file that has been read.
+func (l *LaunchFile) run(o LaunchOptions) (*report.Run, error) {
+	begin := time.Now()
+	machine, err := LoadMachine(o.Arch, o.Machine, o.Set)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +126,7 @@ func usesScratch(k *isa.Kernel) (at int, ok bool) {
 // that timing mode stands for.
 func (l *LaunchFile) inFull(o LaunchOptions, why error) (*report.Run, error) {
 	o.Mode = "full"
-	r, err := RunLaunch(o)
+	r, err := l.run(o)
 	if r != nil {
 		r.Notes = append(r.Notes, "ran in full mode, since the values that steer the kernel are not apart from the rest: "+why.Error())
 	}

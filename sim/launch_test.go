@@ -211,7 +211,7 @@ func TestLaunchRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		if c.want == "" {
-			c.want = "choose --arch mi325x or mi300x"
+			c.want = "choose --arch mi325x, mi300x or mi300a"
 		}
 		_, err := RunLaunch(LaunchOptions{File: file, RunOptions: RunOptions{Arch: arch, Mode: "functional", Threads: 1}})
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {

@@ -192,7 +192,7 @@ func runMGPUSim(o *SuiteOptions) ([]SuiteRow, error) {
 	const cpu = "gfx942"
 	run, arch, ok := o.run(cpu)
 	if !ok {
-		return nil, usagef("suite mgpusim is code for %s, and %s runs %s: leave --arch out, or choose mi300x or mi325x", cpu, arch, o.cpu)
+		return nil, usagef("suite mgpusim is code for %s, and %s runs %s: leave --arch out, or choose mi300x, mi300a or mi325x", cpu, arch, o.cpu)
 	}
 	dir, err := mgpusimDir()
 	if err != nil {

@@ -98,6 +98,7 @@ var validationSets = []validationSet{
 	{"lds-strides", "LDS reads by stride on MI300X and MI350X, cycles", strideJobs},
 	{"chase", "pointer chases on MI300X, ns", chaseJobs},
 	{"stream", "streaming reads by working set on MI300X, GB/s", streamJobs},
+	{"mi300a", "kernels of MGPUSim's benchmarks on MI300A, us", timedJobs},
 	{"counters", "counters of real runs: rocprofv3 and AMD's", counterJobs},
 	{"published", "published figures of kernels whose source Whisker has no counterpart of", uncoveredJobs},
 }

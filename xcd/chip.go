@@ -226,12 +226,27 @@ func (c *Chip) buildIOD(coreMHz float64) error {
 		d.links = append(d.links, cache.NewServer(m.Fabric.ReadGBs, coreMHz))
 	}
 	d.out = make([]burstSender, m.Chip.XCDs)
-	d.home, d.slices = spread(m.Chip.XCDs, m.Chip.IODs), spread(m.LLC.Slices, m.Chip.IODs)
+	d.home, d.slices = homes(m.Chip.XCDs, m.Chip.IODs), spread(m.LLC.Slices, m.Chip.IODs)
 	if m.Chip.IODs > 1 {
 		d.mesh = newMesh(&m.Fabric, m.Chip.IODs, m.Chip.XCDs, coreMHz, d.crossed)
 	}
 	c.iod = d
 	return nil
+}
+
+// homes gives XCDs to so many IODs in order, as many to each: where they do not divide,
+// the last IODs have fewer or none, as the MI300A has two XCDs on each of three IODs and
+// CPU dies on the fourth. Fewer XCDs than IODs lie apart.
+func homes(xcds, iods int) []int {
+	if xcds < iods {
+		return spread(xcds, iods)
+	}
+	each := (xcds + iods - 1) / iods
+	at := make([]int, xcds)
+	for i := range at {
+		at[i] = i / each
+	}
+	return at
 }
 
 // spread gives n things to so many IODs in order, evenly.

@@ -1,6 +1,7 @@
 package xcd
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/whisker-sim/whisker/cache"
@@ -112,5 +113,23 @@ func TestRowThenColumn(t *testing.T) {
 	}
 	if m.span() != 2 || m.distance(1, 2) != 2 || m.distance(0, 2) != 1 {
 		t.Errorf("span %d, distances %d and %d", m.span(), m.distance(1, 2), m.distance(0, 2))
+	}
+}
+
+// XCDs fill IODs evenly where they divide; an MI300A has two on each of three IODs.
+func TestHomes(t *testing.T) {
+	for _, c := range []struct {
+		xcds, iods int
+		want       []int
+	}{
+		{8, 4, []int{0, 0, 1, 1, 2, 2, 3, 3}},
+		{8, 2, []int{0, 0, 0, 0, 1, 1, 1, 1}},
+		{6, 4, []int{0, 0, 1, 1, 2, 2}},
+		{2, 4, []int{0, 2}},
+		{1, 4, []int{0}},
+	} {
+		if got := homes(c.xcds, c.iods); !slices.Equal(got, c.want) {
+			t.Errorf("%d XCDs on %d IODs: %v, want %v", c.xcds, c.iods, got, c.want)
+		}
 	}
 }

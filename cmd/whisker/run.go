@@ -15,7 +15,7 @@ import (
 
 // machineFlags choose the machine.
 type machineFlags struct {
-	Arch    string   `default:"mi355x" group:"Machine" placeholder:"NAME" help:"Built-in machine: mi355x, mi350x, mi325x, mi300x, b200-like or teaching."`
+	Arch    string   `default:"mi355x" group:"Machine" placeholder:"NAME" help:"Built-in machine: mi355x, mi350x, mi325x, mi300x, mi300a, b200-like or teaching."`
 	Machine string   `group:"Machine" placeholder:"FILE" help:"Machine file; replaces --arch."`
 	Set     []string `sep:"none" group:"Machine" placeholder:"KEY=VALUE" help:"Override a value of the machine, such as lds.bytes=262144; may be repeated."`
 }

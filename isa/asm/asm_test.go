@@ -36,39 +36,57 @@ func open(t testing.TB, file string) *codeobj.File {
 // Code objects listed as assembly and assembled again have the same code.
 func TestRoundTrip(t *testing.T) {
 	for _, file := range objects(t) {
-		k, _, err := open(t, file).Kernel("")
-		if err != nil {
-			t.Fatal(err)
-		}
-		src, err := isa.Assembly(k)
-		if err != nil {
-			t.Fatal(err)
-		}
-		units, err := Assemble(file, src, Options{})
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-		if d := cmp.Diff(k.Insts, units[0].Kernel.Insts); d != "" {
-			t.Errorf("%s: code changed:\n%s", file, d)
-		}
-		if got := units[0].Kernel; got.Entry != k.Entry || got.ABI != k.ABI || got.SGPRs != k.SGPRs || got.KernargBytes != k.KernargBytes {
-			t.Errorf("%s: %+v became %+v", file, k.ABI, got.ABI)
-		}
-		data, err := codeobj.Write(units...)
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-		f, err := codeobj.Parse(file, data)
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-		if !bytes.Equal(f.Functions()[0].Code, open(t, file).Functions()[0].Code) {
-			t.Errorf("%s: machine code changed", file)
+		f := open(t, file)
+		for _, name := range f.Kernels() {
+			roundTrip(t, file, f, name)
 		}
 	}
+}
+
+func roundTrip(t *testing.T, file string, f *codeobj.File, name string) {
+	t.Helper()
+	k, _, err := f.Kernel(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	src, err := isa.Assembly(k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	units, err := Assemble(file, src, Options{})
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	if d := cmp.Diff(k.Insts, units[0].Kernel.Insts); d != "" {
+		t.Errorf("%s: code of %s changed:\n%s", file, name, d)
+	}
+	if got := units[0].Kernel; got.Entry != k.Entry || got.ABI != k.ABI || got.SGPRs != k.SGPRs || got.KernargBytes != k.KernargBytes {
+		t.Errorf("%s: %s: %+v became %+v", file, name, k.ABI, got.ABI)
+	}
+	data, err := codeobj.Write(units...)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	again, err := codeobj.Parse(file, data)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	if !bytes.Equal(codeOf(again, name), codeOf(f, name)) {
+		t.Errorf("%s: machine code of %s changed", file, name)
+	}
+}
+
+// codeOf is the machine code of a function.
+func codeOf(f *codeobj.File, name string) []byte {
+	for _, fn := range f.Functions() {
+		if fn.Name == name {
+			return fn.Code
+		}
+	}
+	return nil
 }
 
 // The hand-written file gives the code, descriptor and arguments that LLVM

@@ -48,16 +48,18 @@ func TestOpen(t *testing.T) {
 		if !strings.Contains(file, f.CPU.String()) {
 			t.Errorf("%s is for %v", file, f.CPU)
 		}
-		k, m, err := f.Kernel("")
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-		if err := isa.CheckRegisters(k); err != nil {
-			t.Error(err)
-		}
-		if m.Name != k.Name || len(m.Explicit()) == 0 {
-			t.Errorf("%s: metadata of %q with %d arguments", file, m.Name, len(m.Explicit()))
+		for _, name := range f.Kernels() {
+			k, m, err := f.Kernel(name)
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			if err := isa.CheckRegisters(k); err != nil {
+				t.Error(err)
+			}
+			if m.Name != name || k.Name != name || len(m.Explicit()) == 0 {
+				t.Errorf("%s: %s has metadata of %q with %d arguments", file, name, m.Name, len(m.Explicit()))
+			}
 		}
 	}
 }
@@ -282,41 +284,53 @@ func TestKernarg(t *testing.T) {
 	}
 }
 
+// codeOf is the machine code of a function.
+func codeOf(f *File, name string) []byte {
+	for _, fn := range f.Functions() {
+		if fn.Name == name {
+			return fn.Code
+		}
+	}
+	return nil
+}
+
 // Every kernel written and read again is the same kernel with the same code.
 func TestRoundTrip(t *testing.T) {
 	units := map[isa.CPU][]Unit{}
 	for _, file := range objects(t) {
 		f := open(t, file)
-		k, m, err := f.Kernel("")
-		if err != nil {
-			t.Fatal(err)
+		for _, name := range f.Kernels() {
+			k, m, err := f.Kernel(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			data, err := Write(Unit{k, m})
+			if err != nil {
+				t.Errorf("%s: %v", file, err)
+				continue
+			}
+			g, err := Parse(file, data)
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			k2, m2, err := g.Kernel(k.Name)
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			if d := cmp.Diff(k, k2); d != "" {
+				t.Errorf("%s: kernel %s changed (-read +written and read):\n%s", file, name, d)
+			}
+			if d := cmp.Diff(m.Args, m2.Args); d != "" {
+				t.Errorf("%s: arguments of %s changed:\n%s", file, name, d)
+			}
+			if !bytes.Equal(codeOf(f, name), codeOf(g, name)) {
+				t.Errorf("%s: machine code of %s changed", file, name)
+			}
+			k.Name = strings.NewReplacer(".", "_").Replace(filepath.Base(file)) + "_" + name
+			units[k.CPU] = append(units[k.CPU], Unit{k, m})
 		}
-		data, err := Write(Unit{k, m})
-		if err != nil {
-			t.Errorf("%s: %v", file, err)
-			continue
-		}
-		g, err := Parse(file, data)
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-		k2, m2, err := g.Kernel(k.Name)
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-		if d := cmp.Diff(k, k2); d != "" {
-			t.Errorf("%s: kernel changed (-read +written and read):\n%s", file, d)
-		}
-		if d := cmp.Diff(m.Args, m2.Args); d != "" {
-			t.Errorf("%s: arguments changed:\n%s", file, d)
-		}
-		if !bytes.Equal(f.Functions()[0].Code, g.Functions()[0].Code) {
-			t.Errorf("%s: machine code changed", file)
-		}
-		k.Name = strings.NewReplacer(".", "_").Replace(filepath.Base(file))
-		units[k.CPU] = append(units[k.CPU], Unit{k, m})
 	}
 	for cpu, us := range units {
 		data, err := Write(us...)

@@ -80,6 +80,9 @@ func ported(name, text string) []Launch {
 	return out
 }
 
+// MI300A is the code object of the kernels that were timed on an MI300A.
+func MI300A() ([]byte, error) { return files.ReadFile("objects/mi300a.gfx942.co") }
+
 // Extract writes code objects, launch files and sources below dir.
 func Extract(dir string) error {
 	return fs.WalkDir(files, ".", func(p string, d fs.DirEntry, err error) error {
