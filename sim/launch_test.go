@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/whisker-sim/whisker/isa/codeobj"
 	"github.com/whisker-sim/whisker/report"
 	"github.com/whisker-sim/whisker/workloads/suite"
 )
@@ -297,44 +298,55 @@ func TestPrintLaunch(t *testing.T) {
 		t.Fatalf("%d code objects, %v", len(files), err)
 	}
 	for _, object := range files {
-		var b bytes.Buffer
-		if err := PrintLaunch(&b, object, ""); err != nil {
-			t.Fatal(err)
-		}
-		file := filepath.Join(t.TempDir(), "l.yaml")
-		if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		l, err := ReadLaunch(file)
+		f, err := codeobj.Open(object)
 		if err != nil {
-			t.Errorf("%s: %v", object, err)
-			continue
+			t.Fatal(err)
 		}
-		if _, err := l.prepare(); err != nil {
-			t.Errorf("%s: %v", object, err)
-		}
-		// So are what its comments say of fills, and its end without the comment signs.
-		text := b.String()
-		fills := regexp.MustCompile(`fill: ("[^"]+"|[a-z]+)`).FindAllString(text[:strings.Index(text, "args:")], -1)
-		if len(fills) != 5 {
-			t.Errorf("%s: the comments name the fills %q, want 5", object, fills)
-		}
-		head, tail, _ := strings.Cut(text, "# expect:")
-		pasted := head + "expect:" + strings.ReplaceAll(tail, "\n#", "\n")
-		for _, fill := range append(fills, "") {
-			if fill != "" {
-				pasted = regexp.MustCompile(`fill: ("[^"]+"|[a-z]+)\}`).ReplaceAllString(pasted, fill+"}")
-			}
-			if err := os.WriteFile(file, []byte(pasted), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := ReadLaunch(file); err != nil {
-				t.Errorf("%s: with %q from its comments: %v\n%s", object, fill, err, pasted)
-			}
+		for _, kernel := range f.Kernels() {
+			printLaunch(t, object, kernel)
 		}
 	}
 	if err := PrintLaunch(&bytes.Buffer{}, files[0], "nowhere"); err == nil || !strings.Contains(err.Error(), "no kernel \"nowhere\"") {
 		t.Errorf("a kernel that is not there: %v", err)
+	}
+}
+
+func printLaunch(t *testing.T, object, kernel string) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := PrintLaunch(&b, object, kernel); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "l.yaml")
+	if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	l, err := ReadLaunch(file)
+	if err != nil {
+		t.Errorf("%s: %v", object, err)
+		return
+	}
+	if _, err := l.prepare(); err != nil {
+		t.Errorf("%s: %v", object, err)
+	}
+	// So are what its comments say of fills, and its end without the comment signs.
+	text := b.String()
+	fills := regexp.MustCompile(`fill: ("[^"]+"|[a-z]+)`).FindAllString(text[:strings.Index(text, "args:")], -1)
+	if len(fills) != 5 {
+		t.Errorf("%s: the comments name the fills %q, want 5", object, fills)
+	}
+	head, tail, _ := strings.Cut(text, "# expect:")
+	pasted := head + "expect:" + strings.ReplaceAll(tail, "\n#", "\n")
+	for _, fill := range append(fills, "") {
+		if fill != "" {
+			pasted = regexp.MustCompile(`fill: ("[^"]+"|[a-z]+)\}`).ReplaceAllString(pasted, fill+"}")
+		}
+		if err := os.WriteFile(file, []byte(pasted), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadLaunch(file); err != nil {
+			t.Errorf("%s: with %q from its comments: %v\n%s", object, fill, err, pasted)
+		}
 	}
 }
 
