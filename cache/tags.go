@@ -127,6 +127,16 @@ func (s *tagSet) write(way, bytes, lineBytes int) {
 	s.state[way] = uint16(state)
 }
 
+// clean makes a line that was written back hold what memory has: a line of which
+// only some bytes were written is gone.
+func (s *tagSet) clean(way int) {
+	if s.state[way]&lineReadable == 0 {
+		s.tag[way], s.state[way] = 0, 0
+		return
+	}
+	s.state[way] &^= lineDirtyMask
+}
+
 // fetch marks a line as in flight under a miss register, which keeps the dirty
 // bytes meanwhile.
 func (s *tagSet) fetch(way, index int, m *mshr) {

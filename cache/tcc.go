@@ -12,6 +12,7 @@ type TCCConfig struct {
 	AtomicBytesPerCycle                   int // operands that a channel's atomic units take
 	LatencyFIFOEntries                    int // reads of a channel between tags and data; 0: they keep no order
 	InterleaveBytes                       int
+	KeepLines                             bool // Flush leaves the lines, clean
 	SetHash, ChannelHash                  bool
 	Replacement                           Replacement
 	Seed                                  uint64 // of the Random policy
@@ -64,6 +65,7 @@ type TCC struct {
 	chains   []int32 // scratch space of TouchFills
 	stats    LevelStats
 	tlb      *TLB
+	flushed  []uint64 // lines that the last Flush wrote back and kept
 
 	hit, ack, lookup, answer int64 // cycles: hit latency is lookup + answer
 	readCost                 int64
@@ -488,8 +490,10 @@ func (t *TCC) Dirty() (lines, bytes int) {
 }
 
 // Flush writes back every dirty line and invalidates the cache, as the end of a
-// kernel does. The L2 must be idle.
+// kernel does, or leaves the lines in it, clean, when the spec says so. The L2 must
+// be idle.
 func (t *TCC) Flush(now int64) {
+	t.flushed = t.flushed[:0]
 	for set := range t.sets {
 		for bank := range t.channels {
 			s := &t.tags.sets[bank*t.sets+set]
@@ -497,10 +501,30 @@ func (t *TCC) Flush(now int64) {
 				if dirty := int(state & lineDirtyMask); dirty != 0 {
 					t.stats.WriteBacks++
 					t.stats.WriteBackBytes += uint64(dirty)
-					t.client.WriteBack(now, t.amap.join(bank, set, s.tag[way]-1), dirty)
+					line := t.amap.join(bank, set, s.tag[way]-1)
+					t.client.WriteBack(now, line, dirty)
+					if t.cfg.KeepLines {
+						t.flushed = append(t.flushed, line)
+						s.clean(way)
+					}
 				}
 			}
 		}
 	}
-	t.tags.reset()
+	if !t.cfg.KeepLines {
+		t.tags.reset()
+	}
+}
+
+// Flushed are the lines that the last Flush wrote back and kept.
+func (t *TCC) Flushed() []uint64 { return t.flushed }
+
+// Drop invalidates a line if it is here and clean, as when another L2 has written
+// it. The L2 must be idle.
+func (t *TCC) Drop(line uint64) {
+	bank, set, tag := t.amap.split(line)
+	s := &t.tags.sets[bank*t.sets+set]
+	if way := s.lookup(tag); way >= 0 && s.state[way]&lineDirtyMask == 0 {
+		s.tag[way], s.state[way] = 0, 0
+	}
 }

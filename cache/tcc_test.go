@@ -383,3 +383,49 @@ func benchmarkL2(b *testing.B, lines uint64) {
 
 func BenchmarkL2Hit(b *testing.B)    { benchmarkL2(b, 16<<10) }
 func BenchmarkL2Stream(b *testing.B) { benchmarkL2(b, 8<<20) }
+
+// A flush that keeps lines writes back what is dirty, once, and leaves what can be
+// read: a line that was read, and one that was written whole; one of which a part
+// was written is gone, and so is a dropped one.
+func TestFlushKeepsLines(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		cfg := smallL2()
+		cfg.KeepLines = keep
+		b := newTCCBench(t, cfg, 500)
+		const read, whole, part, dropped = 0x1000, 0x2000, 0x3000, 0x4000
+		b.read(0, 0, read, 1)
+		b.read(0, 0, dropped, 2)
+		b.l2.Write(0, 0, whole, 128, 3)
+		b.l2.Write(0, 0, part, 4, 4)
+		b.run(5000)
+		b.l2.Flush(5000)
+		if len(b.backs) != 2 {
+			t.Errorf("keep %t: %d write-backs, want 2", keep, len(b.backs))
+		}
+		if got := b.l2.Flushed(); keep && !slices.Equal(got, []uint64{whole, part}) || !keep && len(got) > 0 {
+			t.Errorf("keep %t: flushed %#x", keep, got)
+		}
+		b.l2.Drop(dropped)
+		b.l2.Drop(0x5000) // not here
+		b.fetches = nil
+		for i, line := range []uint64{read, whole, part, dropped} {
+			b.read(6000, 0, line, uint32(i))
+		}
+		b.run(9000)
+		var fetched []uint64
+		for _, f := range b.fetches {
+			fetched = append(fetched, f.addr)
+		}
+		slices.Sort(fetched)
+		want := []uint64{read, whole, part, dropped}
+		if keep {
+			want = []uint64{part, dropped}
+		}
+		if !slices.Equal(fetched, want) {
+			t.Errorf("keep %t: fetched again %#x, want %#x", keep, fetched, want)
+		}
+		if b.l2.Flush(9000); len(b.backs) != 2 {
+			t.Errorf("keep %t: a second flush writes back again: %d in all", keep, len(b.backs))
+		}
+	}
+}

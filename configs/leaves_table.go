@@ -239,6 +239,8 @@ func l2Leaves() []leafSpec {
 			func(m *Machine) any { return &m.L2.LatencyFIFOEntries }),
 		leaf("l2.interleave_bytes", "B", pow2(32, 64*kib), "consecutive bytes of one channel",
 			func(m *Machine) any { return &m.L2.InterleaveBytes }),
+		leaf("l2.invalidate", "", onOff, "a launch's end invalidates it; off: it keeps its lines, and what a launch finds is what --warmup left",
+			func(m *Machine) any { return &m.L2.Invalidate }),
 		leaf("l2.set_hash", "", onOff, "hash address bits into the set index",
 			func(m *Machine) any { return &m.L2.SetHash }),
 		leaf("l2.channel_hash", "", onOff, "hash address bits into the channel index",

@@ -144,7 +144,7 @@ type L2 struct {
 	QueueEntries                          int // per channel
 	LatencyFIFOEntries                    int // per channel; 0: reads are not kept in order
 	InterleaveBytes                       int
-	SetHash, ChannelHash                  bool
+	Invalidate, SetHash, ChannelHash      bool
 	WriteBackLatencyCycles                int // store ack
 	AtomicBytesPerCycle                   int // operands that a channel's atomic units take
 	Replacement                           string

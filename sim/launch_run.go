@@ -283,7 +283,7 @@ func (o *LaunchOptions) timed(machine *configs.Resolved, job *workloads.Job, l *
 		if err := o.startTrace(); err != nil {
 			return nil, nil, err
 		}
-		if err := o.timing(r, machine, job, built, law, &work); err != nil {
+		if err := o.timing(r, machine, job, l, built, law, &work); err != nil {
 			return nil, nil, err
 		}
 		next := work.clock(&m.Power, m.Clock.PeakMHz)
@@ -308,8 +308,48 @@ func (o *LaunchOptions) timed(machine *configs.Resolved, job *workloads.Job, l *
 	}
 }
 
+// warmUp runs the launches before the measured one, each on fresh memory; nil, when
+// there is none.
+func (o *LaunchOptions) warmUp(m *configs.Machine, l *LaunchFile, mhz float64) (g *xcd.GPU, err error) {
+	if o.Warmup == nil {
+		return nil, nil
+	}
+	for range *o.Warmup {
+		p, err := l.prepare()
+		if err != nil {
+			return nil, err
+		}
+		opts := xcd.GPUOptions{Full: o.Mode == "full", Threads: o.Threads, ColdLLC: g == nil, Notices: o.Notices, Progress: o.Progress, StopAt: o.MaxCycles}
+		if g == nil {
+			g, err = xcd.NewGPU(m, mhz, p.launch, opts)
+		} else {
+			err = g.Load(p.launch, opts)
+		}
+		if err != nil {
+			return nil, &UsageError{err}
+		}
+		res, err := g.Run(context.Background())
+		if err == nil {
+			err = o.stopped(res, p.launch)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return g, nil
+}
+
+// stopped is the error of a launch that --max-cycles has stopped.
+func (o *LaunchOptions) stopped(res *xcd.GPUResult, l *isa.Launch) error {
+	if !res.Timing.Stopped {
+		return nil
+	}
+	return fmt.Errorf("kernel %s has not ended at cycle %s, with %d of %d workgroups ended: --max-cycles is %[2]s",
+		l.Kernel.Name, report.Thousands(res.Timing.Cycles), res.Timing.Finished, l.NumWorkgroups())
+}
+
 // timing advances the machine cycle by cycle.
-func (o *LaunchOptions) timing(r *report.Run, machine *configs.Resolved, job *workloads.Job, b *workloads.Built, law clockLaw, work *energy) error {
+func (o *LaunchOptions) timing(r *report.Run, machine *configs.Resolved, job *workloads.Job, l *LaunchFile, b *workloads.Built, law clockLaw, work *energy) error {
 	m := machine.Machine()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -318,12 +358,23 @@ func (o *LaunchOptions) timing(r *report.Run, machine *configs.Resolved, job *wo
 		return err
 	}
 	opts := xcd.GPUOptions{
-		Full: o.Mode == "full", LoopStart: b.LoopStart, LoopEnd: b.LoopEnd, Threads: o.Threads, ColdLLC: o.ColdLLC,
+		Full: o.Mode == "full", LoopStart: b.LoopStart, LoopEnd: b.LoopEnd, Threads: o.Threads, ColdLLC: o.ColdLLC || o.Warmup != nil && *o.Warmup == 0,
 		Warm: launchRanges(b.Launch.Memory), Monitor: o.Monitor, Notices: o.Notices, Progress: o.Progress, StopAt: o.MaxCycles,
 	}
 	rec.attach(&opts, cancel)
 	o.tracing.attach(&opts, b.Launch, cancel)
-	g, err := xcd.NewGPU(m, law.mhz, b.Launch, opts)
+	if o.Warmup != nil {
+		opts.Warm = nil
+	}
+	g, err := o.warmUp(m, l, law.mhz)
+	if err != nil {
+		return err
+	}
+	if g == nil {
+		g, err = xcd.NewGPU(m, law.mhz, b.Launch, opts)
+	} else {
+		err = g.Load(b.Launch, opts)
+	}
 	if err != nil {
 		return &UsageError{err} // it does not fit, or an instruction has no timing class
 	}
@@ -337,9 +388,8 @@ func (o *LaunchOptions) timing(r *report.Run, machine *configs.Resolved, job *wo
 	if err != nil {
 		return err
 	}
-	if res.Timing.Stopped {
-		return fmt.Errorf("kernel %s has not ended at cycle %s, with %d of %d workgroups ended: --max-cycles is %[2]s",
-			b.Launch.Kernel.Name, report.Thousands(res.Timing.Cycles), res.Timing.Finished, b.Launch.NumWorkgroups())
+	if err := o.stopped(res, b.Launch); err != nil {
+		return err
 	}
 	if err := o.tracing.end(res.Timing.Cycles); err != nil {
 		return err

@@ -2,11 +2,14 @@ package sim
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"path/filepath"
 	"testing"
 
 	"github.com/whisker-sim/whisker/report"
 	"github.com/whisker-sim/whisker/workloads"
+	"github.com/whisker-sim/whisker/workloads/suite"
 	"github.com/whisker-sim/whisker/xcd"
 )
 
@@ -66,6 +69,56 @@ func TestLaunchesInSequence(t *testing.T) {
 	third := run()
 	if a, b := first.Timing.Cycles, third.Timing.Cycles; a != b {
 		t.Errorf("the first launch takes %d cycles, one with an empty LLC %d", a, b)
+	}
+}
+
+// L2s that keep their lines (l2.invalidate=false) serve the next launch, but for
+// what another L2 has written: here C, which nobody reads.
+func TestKeptL2(t *testing.T) {
+	one := 1
+	run := func(keep bool) *report.Run {
+		t.Helper()
+		r, err := Run(RunOptions{Kernel: "gemm", Arch: "mi355x", M: 512, N: 512, K: 512, Mode: "timing", Threads: 1, Seed: 1, Warmup: &one,
+			Set: []string{"chip.cus_per_xcd=4", fmt.Sprintf("l2.invalidate=%t", !keep)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	kept, empty := run(true), run(false)
+	if kept.L2.Misses != 0 || empty.L2.Misses == 0 {
+		t.Errorf("reads that miss the L2: %d where it keeps its lines, %d where it is invalidated", kept.L2.Misses, empty.L2.Misses)
+	}
+	if kept.Cycles >= empty.Cycles {
+		t.Errorf("%d cycles where it keeps its lines, %d where it is invalidated", kept.Cycles, empty.Cycles)
+	}
+	if kept.L2.WriteBacks != empty.L2.WriteBacks {
+		t.Errorf("%d lines written back where it keeps its lines, %d where it is invalidated", kept.L2.WriteBacks, empty.L2.WriteBacks)
+	}
+}
+
+// A launch file is launched before the measured time as often as --warmup asks, on a
+// cold machine first.
+func TestLaunchWarmup(t *testing.T) {
+	dir := t.TempDir()
+	if err := suite.Extract(dir); err != nil {
+		t.Fatal(err)
+	}
+	run := func(warmup *int) *report.Run {
+		t.Helper()
+		r, err := RunLaunch(LaunchOptions{File: filepath.Join(dir, "launch", "triton_vadd.yaml"), RunOptions: RunOptions{Arch: "mi355x", Mode: "timing", Threads: 1, Warmup: warmup}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	none, two := 0, 2
+	cold, after, warm := run(&none), run(&two), run(nil)
+	if cold.LLC.HitRate > 0.5 || after.LLC.HitRate != 1 || warm.LLC.HitRate != 1 {
+		t.Errorf("LLC hit rates %.2f of the first launch, %.2f of the third, %.2f of a warm one", cold.LLC.HitRate, after.LLC.HitRate, warm.LLC.HitRate)
+	}
+	if cold.Cycles <= after.Cycles || after.WaveInstructions != warm.WaveInstructions {
+		t.Errorf("%d cycles of the first launch, %d of the third; %d and %d instructions", cold.Cycles, after.Cycles, after.WaveInstructions, warm.WaveInstructions)
 	}
 }
 

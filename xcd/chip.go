@@ -288,7 +288,7 @@ func (c *Chip) buildXCD(i int, coreMHz float64, o Options) error {
 		ReadBytesPerCycle: m.L2.ReadBytesPerCycle, WriteBytesPerCycle: m.L2.WriteBytesPerCycle,
 		HitLatencyCycles: m.L2.HitLatencyCycles, WriteAckCycles: m.L2.WriteBackLatencyCycles,
 		MSHRsPerChannel: m.L2.MSHRsPerChannel, QueueEntries: m.L2.QueueEntries, LatencyFIFOEntries: m.L2.LatencyFIFOEntries, AtomicBytesPerCycle: m.L2.AtomicBytesPerCycle,
-		InterleaveBytes: m.L2.InterleaveBytes, SetHash: m.L2.SetHash, ChannelHash: m.L2.ChannelHash,
+		InterleaveBytes: m.L2.InterleaveBytes, KeepLines: !m.L2.Invalidate, SetHash: m.L2.SetHash, ChannelHash: m.L2.ChannelHash,
 		Replacement: replacement, Seed: uint64(m.L2.RandomSeed)<<8 | uint64(i),
 		TLB:           cache.TLBConfig{Entries: m.TLB.Entries, Ways: m.TLB.Ways, PageBytes: m.TLB.PageBytes},
 		TLBMissCycles: cache.CyclesOf(m.TLB.MissNS, coreMHz),
@@ -416,8 +416,23 @@ func (c *Chip) touchLLC(r Range) {
 	}
 }
 
-// Run runs a kernel to its end. The L2 is empty before and after, the LLC keeps
-// what it has. Counts are reset first. A chip that has returned an error cannot
+// dropWritten takes the lines that an L2 wrote back at a launch's end out of the
+// others, which have another state of them. It does nothing where L2s are
+// invalidated.
+func (c *Chip) dropWritten() {
+	for _, x := range c.xcds {
+		for _, line := range x.l2.Flushed() {
+			for _, o := range c.xcds {
+				if o != x {
+					o.l2.Drop(line)
+				}
+			}
+		}
+	}
+}
+
+// Run runs a kernel to its end. The L2 is empty before and after, unless the
+// machine's L2s keep their lines (l2.invalidate), the LLC keeps what it has. Counts are reset first. A chip that has returned an error cannot
 // be used again.
 func (c *Chip) Run(ctx context.Context, k Kernel) (Result, error) {
 	if k.Workgroups < 1 || k.Waves < 1 {
@@ -447,6 +462,7 @@ func (c *Chip) Run(ctx context.Context, k Kernel) (Result, error) {
 			r.Dirty = append(r.Dirty, Dirty{lines, bytes})
 		}
 	} else {
+		c.dropWritten()
 		stats := c.Stats()
 		if err := stats.Check(uint64(c.lineBytes())); err != nil {
 			return Result{}, fmt.Errorf("xcd: the counts do not add up, which is a fault of Whisker: %w", err)

@@ -20,7 +20,7 @@ func testMachine() *configs.Machine {
 	return &configs.Machine{
 		Name: "test",
 		Chip: configs.Chip{XCDs: 4, CUsPerXCD: 6, ShaderEngines: 2, IODs: 1},
-		L2: configs.L2{
+		L2: configs.L2{Invalidate: true,
 			Bytes: 256 << 10, LineBytes: 128, Ways: 16, Channels: 4, ReadBytesPerCycle: 128, WriteBytesPerCycle: 64,
 			HitLatencyCycles: 151, MSHRsPerChannel: 64, QueueEntries: 32, InterleaveBytes: 256, ChannelHash: true,
 			WriteBackLatencyCycles: 90, AtomicBytesPerCycle: 64,

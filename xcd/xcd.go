@@ -385,7 +385,7 @@ func (x *XCD) workgroupDone(cu int, now int64) {
 	x.dispatch.ended(now, cu)
 }
 
-// finish writes the dirty lines back, invalidates the L2 and tells the command
+// finish writes the dirty lines back, invalidates the L2 (or keeps its lines) and tells the command
 // processor. The message follows the last write-back on the link, so it arrives
 // when the data have reached the XCD's IOD; for those that go on to another, Run waits.
 func (x *XCD) finish(now int64) {

@@ -23,8 +23,7 @@ var taken = map[string][]string{
 // not take, with the reason.
 var notOfLaunch = map[string]string{
 	"seed":           "the launch file has a seed of its own",
-	"warmup":         "a launch file is launched once",
-	"rotate-buffers": "a launch file is launched once",
+	"rotate-buffers": "a launch file has one set of buffers",
 	"sample-rounds":  "a launch file runs whole",
 	"window-kernel":  "a launch file runs one kernel",
 }
