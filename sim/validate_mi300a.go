@@ -259,10 +259,8 @@ func (v *validation) timed(launches []LaunchFile) (runs []*report.Run, err error
 		return nil, err
 	}
 	for i := range launches {
-		launches[i].path, launches[i].CodeObject = "mi300a: "+launches[i].Kernel, object
-	}
-	for i := range launches {
 		l := &launches[i]
+		l.path, l.CodeObject = "mi300a: "+l.Kernel, object
 		r, err := l.run(LaunchOptions{RunOptions: RunOptions{Arch: "mi300a", Set: v.Set, Mode: "timing", Threads: 1}})
 		if err != nil {
 			return nil, err
