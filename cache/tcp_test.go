@@ -305,12 +305,12 @@ func TestTCPSetHash(t *testing.T) {
 	}
 }
 
-// A hash of 14 bits spreads rows of 512 bytes to 4 KiB and leaves those of 16 KiB in
+// A hash of 13 bits spreads rows of 512 bytes to 2 KiB, and leaves those of 8 KiB in
 // one set.
 func TestTCPSetHashBits(t *testing.T) {
-	for _, c := range []struct{ row, sets int }{{512, 4}, {768, 4}, {1536, 4}, {4096, 4}, {8192, 2}, {16384, 1}, {65536, 1}} {
+	for _, c := range []struct{ row, sets int }{{512, 4}, {768, 4}, {1536, 4}, {2048, 4}, {4096, 2}, {8192, 1}, {16384, 1}, {65536, 1}} {
 		s := tcpSpec()
-		s.Bytes, s.Ways, s.SetHash, s.SetHashBits = 32768, 64, true, 14
+		s.Bytes, s.Ways, s.SetHash, s.SetHashBits = 32768, 64, true, 13
 		tcp, err := NewTCP(s, 0, nil)
 		if err != nil {
 			t.Fatal(err)

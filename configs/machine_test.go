@@ -189,7 +189,7 @@ func TestArchitectureDifferences(t *testing.T) {
 	want := []string{
 		"cpu gfx942 gfx950", "chip.cus_per_xcd 38 32", "chip.iods 4 2", "clock.peak_mhz 2100 2400",
 		"valu.dependent_cycles 4 8", "lds.bytes 65536 163840", "lds.granule_bytes 512 1280", "lds.banks 32 64",
-		"lds.pair_port_bytes_per_cycle 64 128", "tcp.set_hash_bits 14 64", "hbm.capacity_gb 192 288", "hbm.gbs 5300 8000",
+		"lds.pair_port_bytes_per_cycle 64 128", "tcp.set_hash_bits 13 64", "hbm.capacity_gb 192 288", "hbm.gbs 5300 8000",
 		"dispatch.wave_launch_cycles 4 5",
 	}
 	var got []string

@@ -229,8 +229,9 @@ func loopAndRate(test, name string, options map[string]string) (*validationJob, 
 	}}, nil
 }
 
-// traceK is the K of the simulated loop, of the trace's 8192.
-const traceK = "1024"
+// traceK is the trace's K: how far apart rows are decides which sets of the vector L1
+// they take.
+const traceK = "8192"
 
 // kStepCycles is the trace's K step: 64 of K.
 const kStepCycles = 4335
