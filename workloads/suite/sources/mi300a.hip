@@ -1,5 +1,5 @@
-// The kernels of the MI300A timings (sim/validate_mi300a.go), written anew after what
-// MGPUSim's benchmarks do: the same loads, stores, loops and arithmetic a work-item.
+// The kernels of the MI300A timings (sim/validate_mi300a.go). They do what the measured
+// ones do: the same loads, stores and arithmetic of a work-item, in the same turn.
 // Pointers are noalias only where theirs are, since without it each step of a sum that
 // lies in memory stores it.
 #include "gpu.h"
@@ -38,13 +38,16 @@ KERNEL relu(int n, float *in, float *out) {
   if (i < n) out[i] = in[i] > 0 ? in[i] : 0;
 }
 
-KERNEL fir(float *out, float *taps, float *in, float *before, unsigned n) {
-  unsigned t = ITEM;
-  float s = 0;
-  for (unsigned i = 0; i < n; i++)
-    if (t >= i) s += taps[i] * in[t - i];
-    else s += taps[i] * before[n - (i - t)];
-  out[t] = s;
+// A finite impulse response: out = sum over k of taps[k] * (the word k before). What lies
+// before the first word is in old, its last word n behind its first.
+KERNEL fir(float *out, float *taps, float *in, float *old, unsigned n) {
+  const unsigned at = ITEM;
+  float sum = 0;
+  for (unsigned k = 0; k != n; ++k) {
+    const float *word = k > at ? old + (n + at - k) : in + (at - k);
+    sum = __builtin_fmaf(taps[k], *word, sum);
+  }
+  out[at] = sum;
 }
 
 // Products of a matrix with a vector by rows and by columns; the sum stays in memory.
@@ -67,154 +70,137 @@ KERNEL atax_columns(float *a, float *y, float *tmp, int nx, int ny) { columns<fa
 KERNEL bicg_rows(float *a, float *p, float *q, int nx, int ny) { rows<true>(a, p, q, nx, ny); }
 KERNEL bicg_columns(float *a, float *r, float *s, int nx, int ny) { columns<true>(a, s, r, nx, ny); }
 
-// A work-item moves four by four words through LDS; the workgroups of a row of the grid
-// lie on a diagonal.
+// Each work-item has a square of four by four words: four quads, one below the other.
+struct square { float word[4][4]; };
+
+static inline __device__ void get(square &s, const quad *from, int step) {
+#pragma unroll
+  for (int r = 0; r < 4; r++) *(quad *)s.word[r] = from[r * step];
+}
+
+static inline __device__ void put(quad *to, int step, const square &s) {
+#pragma unroll
+  for (int r = 0; r < 4; r++) to[r * step] = *(const quad *)s.word[r];
+}
+
+// The transpose goes through LDS, a tile of squares a workgroup, read there by columns. Tiles
+// are taken along diagonals of the grid.
 extern __shared__ quad stage[];
-KERNEL matrixtranspose(quad *__restrict__ out, quad *__restrict__ in, quad *__restrict__ unused, unsigned width, unsigned height, unsigned across, unsigned x0, unsigned y0) {
-  unsigned lx = TID, ly = TIDY, size = SIZEX;
-  unsigned gx = BIDX + x0, gy = BIDY + y0;
-  unsigned row = gx, column = (gx + gy) % across;
-  int from = column * size + lx + (row * size + ly) * width * 4;
-  int at = ly * size * 4 + lx;
-  stage[at] = in[from];
-  stage[at + size] = in[from + width];
-  stage[at + size * 2] = in[from + width * 2];
-  stage[at + size * 3] = in[from + width * 3];
+KERNEL matrixtranspose(quad *__restrict__ out, quad *__restrict__ in, quad *__restrict__, unsigned width, unsigned height, unsigned across, unsigned shiftx, unsigned shifty) {
+  const unsigned side = SIZEX, tiley = BIDX + shiftx, tilex = (tiley + BIDY + shifty) % across;
+  square s, t;
+  get(s, in + (int)(4 * width * (side * tiley + TIDY) + side * tilex + TID), width);
+  put(stage + (4 * side * TIDY + TID), side, s);
   sync();
-  int to = row * size + lx + (column * size + ly) * height * 4;
-  at = lx * size * 4 + ly;
-  quad a = stage[at], b = stage[at + size], c = stage[at + size * 2], d = stage[at + size * 3];
-  out[to] = quad{a.x, b.x, c.x, d.x};
-  out[to + height] = quad{a.y, b.y, c.y, d.y};
-  out[to + height * 2] = quad{a.z, b.z, c.z, d.z};
-  out[to + height * 3] = quad{a.w, b.w, c.w, d.w};
+  get(s, stage + (4 * side * TID + TIDY), side);
+#pragma unroll
+  for (int r = 0; r < 4; r++)
+#pragma unroll
+    for (int c = 0; c < 4; c++) t.word[c][r] = s.word[r][c];
+  put(out + (int)(4 * height * (side * tilex + TIDY) + side * tiley + TID), height, t);
 }
 
-static inline __device__ void madd(quad &s, quad a, quad b0, quad b1, quad b2, quad b3) {
-  s.x += a.x * b0.x + a.y * b1.x + a.z * b2.x + a.w * b3.x;
-  s.y += a.x * b0.y + a.y * b1.y + a.z * b2.y + a.w * b3.y;
-  s.z += a.x * b0.z + a.y * b1.z + a.z * b2.z + a.w * b3.z;
-  s.w += a.x * b0.w + a.y * b1.w + a.z * b2.w + a.w * b3.w;
-}
-
-// Four by four words a work-item. The block of A that a workgroup shares lies in memory,
+// A square of the product a work-item. The tile of A that a workgroup shares lies in memory,
 // and is one for all workgroups, as in the benchmark.
-KERNEL matrixmultiplication(quad *a, quad *b, quad *c, int width, quad *block) {
-  int lx = TID, ly = TIDY, size = SIZEX, gx = ITEM, gy = ITEMY, pitch = GRIDX * SIZEX;
-  int mine = lx + size * (ly << 2);
-  int to = gx + (gy << 2) * pitch;
-  quad s0 = {}, s1 = {}, s2 = {}, s3 = {};
-  int quads = width / 4, blocks = quads / size;
-  for (int i = 0; i < blocks; i++) {
-    int from = i * size + lx + (ly << 2) * quads;
-    block[mine] = a[from];
-    block[mine + size] = a[from + quads];
-    block[mine + 2 * size] = a[from + 2 * quads];
-    block[mine + 3 * size] = a[from + 3 * quads];
+KERNEL matrixmultiplication(quad *a, quad *b, quad *c, int n, quad *tile) {
+  const int side = SIZEX, row = n / 4, pitch = side * GRIDX;
+  square sum = {};
+  quad *const own = tile + (4 * side * TIDY + TID);
+  for (int step = 0; step < row / side; step++) {
+    const quad *from = a + (4 * row * TIDY + TID + step * side);
+#pragma unroll
+    for (int r = 0; r < 4; r++) own[r * side] = from[r * row];
     sync();
-    int at = gx + ((i * size) << 2) * pitch;
-    for (int j = 0; j < size * 4; j += 4) {
-      quad a0 = block[(j >> 2) + ly * 4 * size], a1 = block[(j >> 2) + (ly * 4 + 1) * size];
-      quad a2 = block[(j >> 2) + (ly * 4 + 2) * size], a3 = block[(j >> 2) + (ly * 4 + 3) * size];
-      quad b0 = b[at + j * pitch], b1 = b[at + (j + 1) * pitch], b2 = b[at + (j + 2) * pitch], b3 = b[at + (j + 3) * pitch];
-      madd(s0, a0, b0, b1, b2, b3);
-      madd(s1, a1, b0, b1, b2, b3);
-      madd(s2, a2, b0, b1, b2, b3);
-      madd(s3, a3, b0, b1, b2, b3);
+    for (int k = 0; k < side; k++) {
+      square l, m;
+      get(l, tile + (4 * side * TIDY + k), side);
+      get(m, b + (4 * pitch * (step * side + k) + ITEM), pitch);
+#pragma unroll
+      for (int r = 0; r < 4; r++)
+#pragma unroll
+        for (int w = 0; w < 4; w++) {
+          float dot = l.word[r][0] * m.word[0][w];
+#pragma unroll
+          for (int i = 1; i < 4; i++) dot += l.word[r][i] * m.word[i][w];
+          sum.word[r][w] += dot;
+        }
     }
     sync();
   }
-  c[to] = s0;
-  c[to + pitch] = s1;
-  c[to + 2 * pitch] = s2;
-  c[to + 3 * pitch] = s3;
+  put(c + (4 * pitch * ITEMY + ITEM), pitch, sum);
 }
 
-// All pairs. The tile of positions lies in memory, one for all workgroups, as in the
-// benchmark.
-KERNEL nbody(quad *pos, quad *vel, int n, float dt, float eps, quad *tile, quad *outpos, quad *outvel) {
-  unsigned t = TID, g = ITEM, size = SIZEX;
-  unsigned tiles = n / size;
-  quad me = pos[g];
-  float ax = 0, ay = 0, az = 0;
-  for (int i = 0; i < (int)tiles; i++) {
-    int from = i * size + t;
-    tile[t] = pos[from];
+// All pairs of bodies: w of a position is the mass. The positions that a workgroup goes
+// through lie in memory, one array for all workgroups, as in the benchmark.
+typedef float f3 __attribute__((ext_vector_type(3)));
+static inline __device__ f3 of(const quad &q) { return {q.x, q.y, q.z}; }
+KERNEL nbody(quad *pos, quad *vel, int n, float dt, float soft, quad *shared, quad *newpos, quad *newvel) {
+  const unsigned self = ITEM;
+  const quad start = pos[self];
+  const f3 here = of(start);
+  f3 pull = 0;
+  for (unsigned first = 0; first + SIZEX <= (unsigned)n; first += SIZEX) {
+    shared[TID] = pos[first + TID];
     sync();
-    for (unsigned j = 0; j < size; j++) {
-      float x = tile[j].x - me.x, y = tile[j].y - me.y, z = tile[j].z - me.z;
-      float inverse = 1.0f / __builtin_sqrtf(x * x + y * y + z * z + eps);
-      float s = tile[j].w * (inverse * inverse * inverse);
-      ax += s * x;
-      ay += s * y;
-      az += s * z;
+    for (int other = 0; other < SIZEX; other++) {
+      const f3 d = of(shared[other]) - here;
+      const float near = 1.0f / __builtin_sqrtf(d.x * d.x + d.y * d.y + d.z * d.z + soft);
+      pull += shared[other].w * (near * near * near) * d;
     }
     sync();
   }
-  quad v = vel[g];
-  quad p = {me.x + v.x * dt + ax * 0.5f * dt * dt, me.y + v.y * dt + ay * 0.5f * dt * dt, me.z + v.z * dt + az * 0.5f * dt * dt, me.w};
-  quad w = {v.x + ax * dt, v.y + ay * dt, v.z + az * dt, v.w};
-  outpos[g] = p;
-  outvel[g] = w;
+  const quad v = vel[self];
+  const f3 speed = of(v), to = here + speed * dt + pull * 0.5f * dt * dt, then = speed + pull * dt;
+  newpos[self] = quad{to.x, to.y, to.z, start.w};
+  newvel[self] = quad{then.x, then.y, then.z, v.w};
 }
 
-KERNEL simpleconvolution(unsigned *in, float *mask, int *out, unsigned width, unsigned height, unsigned mw, unsigned mh, unsigned pitch) {
-  unsigned t = ITEM;
-  unsigned x = t % width, y = t / width;
-  if (x >= width || y >= height) return;
-  float s = 0;
-  int m = 0;
-  for (unsigned j = y; j < y + mh; j++, m++) {
-    int n = 0;
-    for (unsigned i = x; i < x + mw; i++, n++) s += (float)in[j * pitch + i] * mask[m * mw + n];
-  }
-  out[t] = (int)(s + 0.5f);
+// One pixel a work-item, rounded; the picture has a margin as wide as the mask, less one.
+KERNEL simpleconvolution(unsigned *in, float *mask, int *out, unsigned width, unsigned height, unsigned wide, unsigned high, unsigned pitch) {
+  const unsigned pixel = ITEM, left = pixel % width, top = pixel / width;
+  if (left >= width || top >= height) return;
+  float sum = 0;
+  for (unsigned dy = 0; dy < high; dy++)
+    for (unsigned dx = 0; dx < wide; dx++) sum += mask[dy * wide + dx] * (float)in[(top + dy) * pitch + left + dx];
+  out[pixel] = (int)(sum + 0.5f);
 }
 
-KERNEL im2col(float *in, float *out, const pair size, const pair mask, const pair stride, const pair pad, const pair dilation, const unsigned channels, const unsigned batch) {
-  unsigned t = ITEM;
-  int width = size.x, height = size.y, mw = mask.x, mh = mask.y;
-  int reachy = (mask.y - 1) * dilation.y + 1, reachx = (mask.x - 1) * dilation.x + 1;
-  int fh = (height - reachy + 2 * pad.y) / stride.y + 1, fw = (width - reachx + 2 * pad.x) / stride.x + 1;
-  int columns = fh * fw * batch, rows = mh * mw * channels;
-  int frame = width * height, picture = channels * frame, cells = mw * mh;
-  int image = t / (fw * fh), place = t % (fw * fh);
-  int px = place % fw, py = place / fw;
-  if (image >= (int)batch) return;
-  for (int i = 0; i < rows; i++) {
-    int channel = i / cells, y = i % cells / mw, x = i % mw;
-    int rx = px * stride.x - pad.x + dilation.x * x, ry = py * stride.y - pad.y + dilation.y * y;
-    int from = image * picture + channel * frame + ry * width + rx;
-    int to = i * columns + t;
-    float v = 0;
-    if (rx >= 0 && ry >= 0 && rx < width && ry < height) v = in[from];
-    out[to] = v;
+// Patches of pictures as columns of a matrix: a column a work-item, word by word, with the
+// place of each word in its patch divided out anew; zero where a patch reaches over the edge.
+static inline __device__ int fits(int whole, int patch, int gap, int edge, int step) { return (whole + 2 * edge - gap * (patch - 1) - 1) / step + 1; }
+KERNEL im2col(float *in, float *out, const pair size, const pair patch, const pair step, const pair edge, const pair gap, const unsigned channels, const unsigned pictures) {
+  const unsigned column = ITEM;
+  const int wide = fits(size.x, patch.x, gap.x, edge.x, step.x), high = fits(size.y, patch.y, gap.y, edge.y, step.y);
+  const int picture = column / (wide * high), spot = column % (wide * high);
+  if (picture >= (int)pictures) return;
+  const int left = spot % wide * step.x - edge.x, top = spot / wide * step.y - edge.y, pw = patch.x, words = pw * patch.y, area = size.x * size.y;
+  for (int word = 0; word < words * (int)channels; word++) {
+    const int x = left + word % pw * (int)gap.x, y = top + word % words / pw * (int)gap.y, plane = picture * channels + word / words;
+    const bool inside = x >= 0 && y >= 0 && x < (int)size.x && y < (int)size.y;
+    out[word * (wide * high * (int)pictures) + column] = inside ? in[plane * area + y * (int)size.x + x] : 0;
   }
 }
 
-// A workgroup of one wave has 16 rows of 64 columns and what lies around them in LDS.
+// Nine points. A workgroup of one wave has in LDS 16 rows of 64 columns with a margin of one all around,
+// which memory has too, and whose two outer columns its first and last lane bring.
 // Four waves a SIMD are what its LDS leaves room for. ROCm's compiler (7.1) schedules for
 // them and has all loads in flight at once; LLVM 22, unless told, schedules for more and
 // waits for each.
-static inline __device__ int halo(int row, int column, int pitch) { return (row + 1) * (pitch + 2) + column + 1; }
-extern "C" __global__ __attribute__((amdgpu_waves_per_eu(4, 4))) void stencil2d(float *in, float *out, const int align, float centre, float cardinal, float diagonal) {
-  __shared__ float sh[(16 + 2) * (64 + 2)];
-  int lr = TID, lc = TIDY, rows = 16, columns = SIZEY;
-  int gr = BIDX * rows + lr, gc = BIDY * columns + lc;
-  int n = GRIDY * columns + 2;
-  int padded = n + (n % align == 0 ? 0 : align - n % align);
-  int pitch = padded - 2;
-  for (int i = 0; i < rows + 2; i++) sh[halo(lr - 1 + i, lc, columns)] = in[halo(gr - 1 + i, gc, pitch)];
-  if (lc == 0)
-    for (int i = 0; i < rows + 2; i++) sh[halo(lr - 1 + i, lc - 1, columns)] = in[halo(gr - 1 + i, gc - 1, pitch)];
-  else if (lc == columns - 1)
-    for (int i = 0; i < rows + 2; i++) sh[halo(lr - 1 + i, lc + 1, columns)] = in[halo(gr - 1 + i, gc + 1, pitch)];
+constexpr int deep = 16, broad = 64;
+extern "C" __global__ __attribute__((amdgpu_waves_per_eu(4, 4))) void stencil2d(float *in, float *out, const int align, float middle, float side, float corner) {
+  __shared__ float part[deep + 2][broad + 2];
+  const int lane = TIDY, lanes = SIZEY;
+  const int used = GRIDY * lanes + 2, pitch = used + (align - used % align) % align;
+  const int first = (BIDX * deep + TID) * pitch + BIDY * lanes + lane; // left above of this lane's first point
+#pragma unroll
+  for (int r = 0; r < deep + 2; r++) part[r][lane + 1] = in[first + r * pitch + 1];
+  const int margin = lane == 0 ? 0 : 2;
+  if (lane == 0 || lane == lanes - 1)
+#pragma unroll
+    for (int r = 0; r < deep + 2; r++) part[r][lane + margin] = in[first + r * pitch + margin];
   sync();
-  for (int i = 0; i < rows; i++) {
-    int r = lr + i;
-    float c = sh[halo(r, lc, columns)];
-    float near = sh[halo(r - 1, lc, columns)] + sh[halo(r + 1, lc, columns)] + sh[halo(r, lc + 1, columns)] + sh[halo(r, lc - 1, columns)];
-    float far = sh[halo(r - 1, lc + 1, columns)] + sh[halo(r + 1, lc + 1, columns)] + sh[halo(r - 1, lc - 1, columns)] + sh[halo(r + 1, lc - 1, columns)];
-    out[halo(gr + i, gc, pitch)] = centre * c + cardinal * near + diagonal * far;
+  for (int r = 1; r <= deep; r++) {
+    const float *up = &part[r - 1][lane], *here = &part[r][lane], *down = &part[r + 1][lane];
+    out[first + r * pitch + 1] = middle * here[1] + side * (up[1] + down[1] + here[2] + here[0]) + corner * (up[2] + down[2] + up[0] + down[0]);
   }
 }
