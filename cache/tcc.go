@@ -65,7 +65,7 @@ type TCC struct {
 	chains   []int32 // scratch space of TouchFills
 	stats    LevelStats
 	tlb      *TLB
-	flushed  []uint64 // lines that the last Flush wrote back and kept
+	written  []uint64 // with KeepLines: lines written back since TakeWritten
 
 	hit, ack, lookup, answer int64 // cycles: hit latency is lookup + answer
 	readCost                 int64
@@ -380,6 +380,9 @@ func (t *TCC) allocate(row int, tag uint32, start int64) int {
 	if dirty := set.state[way] & lineDirtyMask; dirty != 0 {
 		old := t.amap.join(row/t.sets, row%t.sets, set.tag[way]-1)
 		t.events.push(event{at: start + t.lookup, addr: old, bytes: dirty, kind: tccWriteBack})
+		if t.cfg.KeepLines {
+			t.written = append(t.written, old)
+		}
 	}
 	t.tags.install(set, way, tag, 0)
 	return way
@@ -493,7 +496,6 @@ func (t *TCC) Dirty() (lines, bytes int) {
 // kernel does, or leaves the lines in it, clean, when the spec says so. The L2 must
 // be idle.
 func (t *TCC) Flush(now int64) {
-	t.flushed = t.flushed[:0]
 	for set := range t.sets {
 		for bank := range t.channels {
 			s := &t.tags.sets[bank*t.sets+set]
@@ -504,7 +506,7 @@ func (t *TCC) Flush(now int64) {
 					line := t.amap.join(bank, set, s.tag[way]-1)
 					t.client.WriteBack(now, line, dirty)
 					if t.cfg.KeepLines {
-						t.flushed = append(t.flushed, line)
+						t.written = append(t.written, line)
 						s.clean(way)
 					}
 				}
@@ -516,8 +518,16 @@ func (t *TCC) Flush(now int64) {
 	}
 }
 
-// Flushed are the lines that the last Flush wrote back and kept.
-func (t *TCC) Flushed() []uint64 { return t.flushed }
+// TakeWritten gives the lines that were written back since it was called last, at a
+// flush or before, if the cache keeps lines: other L2s must not have them any more.
+func (t *TCC) TakeWritten() []uint64 {
+	w := t.written
+	t.written = nil
+	return w
+}
+
+// Empty invalidates every line and writes nothing back. The L2 must be idle.
+func (t *TCC) Empty() { t.tags.reset() }
 
 // Drop invalidates a line if it is here and clean, as when another L2 has written
 // it. The L2 must be idle.

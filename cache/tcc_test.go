@@ -402,8 +402,11 @@ func TestFlushKeepsLines(t *testing.T) {
 		if len(b.backs) != 2 {
 			t.Errorf("keep %t: %d write-backs, want 2", keep, len(b.backs))
 		}
-		if got := b.l2.Flushed(); keep && !slices.Equal(got, []uint64{whole, part}) || !keep && len(got) > 0 {
-			t.Errorf("keep %t: flushed %#x", keep, got)
+		if got := b.l2.TakeWritten(); keep && !slices.Equal(got, []uint64{whole, part}) || !keep && len(got) > 0 {
+			t.Errorf("keep %t: written %#x", keep, got)
+		}
+		if got := b.l2.TakeWritten(); len(got) > 0 {
+			t.Errorf("keep %t: written %#x is told twice", keep, got)
 		}
 		b.l2.Drop(dropped)
 		b.l2.Drop(0x5000) // not here
@@ -427,5 +430,35 @@ func TestFlushKeepsLines(t *testing.T) {
 		if b.l2.Flush(9000); len(b.backs) != 2 {
 			t.Errorf("keep %t: a second flush writes back again: %d in all", keep, len(b.backs))
 		}
+	}
+}
+
+// Lines that were written and evicted before the flush are among those that other L2s
+// must drop; a line that is dirty is not dropped.
+func TestWrittenAndEvicted(t *testing.T) {
+	cfg := smallL2()
+	cfg.KeepLines = true
+	b := newTCCBench(t, cfg, 50)
+	b.l2.Write(0, 0, 0, 128, 1)
+	b.run(1000)
+	b.l2.Drop(0)
+	at := int64(1000)
+	for i := range 2 * cfg.Bytes / cfg.LineBytes { // pushes it out
+		b.read(at, 0, uint64((1+i)*cfg.LineBytes), 1)
+		at += 200
+		b.run(at)
+	}
+	if len(b.backs) != 1 {
+		t.Fatalf("%d write-backs, want that of the one line: a dirty one was dropped, or none evicted", len(b.backs))
+	}
+	b.l2.Flush(at)
+	if got := b.l2.TakeWritten(); !slices.Equal(got, []uint64{0}) {
+		t.Errorf("written %#x, want line 0", got)
+	}
+	b.l2.Empty()
+	b.fetches = nil
+	b.read(at, 0, uint64(2*cfg.Bytes), 1)
+	if b.run(at + 1000); len(b.fetches) != 1 {
+		t.Errorf("%d fetches of an emptied L2, want 1", len(b.fetches))
 	}
 }

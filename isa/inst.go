@@ -11,7 +11,7 @@ type CPU uint8
 
 // The processors that Whisker simulates.
 const (
-	GFX942 CPU = iota // CDNA3: MI300X, MI325X
+	GFX942 CPU = iota // CDNA3: MI300A, MI300X, MI325X
 	GFX950            // CDNA4: MI350X, MI355X
 	numCPUs
 )

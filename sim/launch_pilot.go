@@ -23,7 +23,7 @@ func (o *LaunchOptions) pilots(machine *configs.Machine, l *LaunchFile, law cloc
 		if err != nil {
 			return energy{}, err
 		}
-		e, res, err := pilotLaunch(machine, p.launch, xcd.GPUOptions{Full: o.Mode == "full", ColdLLC: o.ColdLLC, Warm: launchRanges(p.launch.Memory), StopAt: most}, mhz)
+		e, res, err := pilotLaunch(machine, p.launch, xcd.GPUOptions{Full: o.Mode == "full", ColdLLC: o.ColdLLC || o.Warmup != nil && *o.Warmup == 0, Warm: launchRanges(p.launch.Memory), StopAt: most}, mhz)
 		if err != nil || res == nil || res.Timing.Finished == 0 || res.Timing.Cycles >= most {
 			return energy{}, err
 		}

@@ -46,7 +46,7 @@ func (l *LaunchFile) run(o LaunchOptions) (*report.Run, error) {
 		return nil, err
 	}
 	if o.Verify && l.Expect == nil {
-		return nil, usagef("--verify has nothing to compare with: %s has no expect", o.File)
+		return nil, usagef("--verify has nothing to compare with: %s has no expect", l.path)
 	}
 	if err := l.fitsMemory(machine.Machine()); err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (l *LaunchFile) run(o LaunchOptions) (*report.Run, error) {
 		return nil, err
 	}
 	if err := p.fitsMachine(machine.Machine()); err != nil {
-		return nil, &UsageError{fmt.Errorf("%s: %w", o.File, err)}
+		return nil, &UsageError{fmt.Errorf("%s: %w", l.path, err)}
 	}
 	built, err := p.built()
 	if err != nil {
@@ -67,7 +67,7 @@ func (l *LaunchFile) run(o LaunchOptions) (*report.Run, error) {
 	if l.Expect != nil {
 		// Inputs are read before the run, which may overwrite them.
 		if want, err = p.expectation(o.Mode != "timing"); err != nil {
-			return nil, usagef("%s: expect: %w", o.File, err)
+			return nil, usagef("%s: expect: %w", l.path, err)
 		}
 		if built.FLOPs == 0 {
 			built.FLOPs = want.rows.FLOPs
@@ -314,12 +314,12 @@ func (o *LaunchOptions) warmUp(m *configs.Machine, l *LaunchFile, mhz float64) (
 	if o.Warmup == nil {
 		return nil, nil
 	}
-	for range *o.Warmup {
+	for i := range *o.Warmup {
 		p, err := l.prepare()
 		if err != nil {
 			return nil, err
 		}
-		opts := xcd.GPUOptions{Full: o.Mode == "full", Threads: o.Threads, ColdLLC: g == nil, Notices: o.Notices, Progress: o.Progress, StopAt: o.MaxCycles}
+		opts := xcd.GPUOptions{Full: o.Mode == "full", Threads: o.Threads, ColdLLC: g == nil, Monitor: o.Monitor, Notices: o.Notices, Progress: o.Progress, StopAt: o.MaxCycles}
 		if g == nil {
 			g, err = xcd.NewGPU(m, mhz, p.launch, opts)
 		} else {
@@ -330,7 +330,9 @@ func (o *LaunchOptions) warmUp(m *configs.Machine, l *LaunchFile, mhz float64) (
 		}
 		res, err := g.Run(context.Background())
 		if err == nil {
-			err = o.stopped(res, p.launch)
+			if err = o.stopped(res, p.launch); err != nil {
+				err = fmt.Errorf("launch %d of %d of --warmup: %w", i+1, *o.Warmup, err)
+			}
 		}
 		if err != nil {
 			return nil, err

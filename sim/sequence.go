@@ -12,7 +12,7 @@ import (
 const maxWarmup = 1000
 
 // sequence is one GPU on which launches follow each other: between them the L2s
-// are written back and invalidated, and the LLC keeps what it has.
+// are written back and invalidated (or keep their lines: l2.invalidate), and the LLC keeps what it has.
 type sequence struct {
 	machine *configs.Machine
 	mhz     float64
@@ -72,7 +72,7 @@ func (s *sequence) warmUp(o *RunOptions) error {
 			job.FillInputs()
 		}
 		for _, b := range job.Kernels {
-			opts := xcd.GPUOptions{Full: o.Mode == "full", Threads: o.Threads, ColdLLC: s.gpu == nil, LoopStart: b.LoopStart, LoopEnd: b.LoopEnd, Progress: o.Progress, Expected: expectedInsts(b)}
+			opts := xcd.GPUOptions{Full: o.Mode == "full", Threads: o.Threads, ColdLLC: s.gpu == nil, Monitor: o.Monitor, LoopStart: b.LoopStart, LoopEnd: b.LoopEnd, Progress: o.Progress, Expected: expectedInsts(b)}
 			known, err := o.decide(s.machine, job, b)
 			if err != nil {
 				return err

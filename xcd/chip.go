@@ -365,7 +365,12 @@ func (c *Chip) SetCUs(newCU NewCUFunc) error {
 // EmptyLLC forgets what the LLC holds, in no time and moving no bytes: what a
 // launch finds whose buffers other launches, on buffers of their own, have
 // pushed out.
-func (c *Chip) EmptyLLC() { c.iod.llc.Empty() }
+func (c *Chip) EmptyLLC() {
+	c.iod.llc.Empty()
+	for _, x := range c.xcds { // where they keep lines, those of the other buffers are gone too
+		x.l2.Empty()
+	}
+}
 
 // Engine returns an Akita engine for the whole chip: its time, and pausing.
 func (c *Chip) Engine() sim.Engine { return c.clock }
@@ -416,12 +421,12 @@ func (c *Chip) touchLLC(r Range) {
 	}
 }
 
-// dropWritten takes the lines that an L2 wrote back at a launch's end out of the
+// dropWritten takes the lines that an L2 wrote back in a launch out of the
 // others, which have another state of them. It does nothing where L2s are
 // invalidated.
 func (c *Chip) dropWritten() {
 	for _, x := range c.xcds {
-		for _, line := range x.l2.Flushed() {
+		for _, line := range x.l2.TakeWritten() {
 			for _, o := range c.xcds {
 				if o != x {
 					o.l2.Drop(line)

@@ -448,3 +448,28 @@ func TestErrors(t *testing.T) {
 		t.Error("a launch of no workgroups is taken")
 	}
 }
+
+// Where L2s keep their lines, one that another XCD has written in a launch is not
+// found in the next: XCD 1 has read line 0 before XCD 0 wrote it.
+func TestWrittenLinesAreDropped(t *testing.T) {
+	m := testMachine()
+	m.Chip.XCDs, m.Chip.CUsPerXCD, m.L2.Invalidate = 2, 2, false
+	launch := 0
+	r := newRig(t, m, Options{}, func(wg, i int) (uint64, int, bool) {
+		switch {
+		case i == 1 && wg == 1 && launch == 0:
+			return 0x4000, 0, true // a line that nobody writes
+		case i > 0:
+			return 0, 0, false
+		case wg == 0 && launch == 0:
+			return 0, 128, true
+		}
+		return 0, 0, true
+	})
+	r.run(t, 2)
+	launch = 1
+	r.run(t, 2)
+	if s := r.Stats().L2; s.ReadHits != 1 || s.ReadMisses != 1 {
+		t.Errorf("the second launch has %d hits and %d misses of the line: want a hit in XCD 0, which wrote it, and a miss in XCD 1", s.ReadHits, s.ReadMisses)
+	}
+}

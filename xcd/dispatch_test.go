@@ -95,6 +95,37 @@ func TestGapIsOfTheRoomLeft(t *testing.T) {
 	}
 }
 
+// An attempt within a gap does not take the room that the gap holds, in any order of
+// CUs; another launch finds no gap of the one before.
+func TestGapHolds(t *testing.T) {
+	for _, order := range []string{"shader_engines", "fill", "spread"} {
+		cus := []*fakeCU{{slots: 1}, {slots: 1}}
+		cfg := &configs.Dispatch{WaveLaunchCycles: 1, WorkgroupGapCycles: 40, CUOrder: order}
+		d := newDispatcher(cfg, []ComputeUnit{cus[0], cus[1]}, 1)
+		wakes := []int64{cache.Never, cache.Never}
+		ends := map[int64]int{50: 0, 80: 1, 125: 0} // cycle to CU
+		d.begin(0, workList{count: 4, run: 1, stride: 1}, 4)
+		for now := range int64(140) {
+			if cu, ok := ends[now]; ok {
+				cus[cu].groups = nil
+				d.ended(now, cu)
+			}
+			if now == 130 {
+				d.begin(now, workList{first: 10, count: 1, run: 1, stride: 1}, 4)
+			}
+			if d.at <= now {
+				d.step(now, wakes)
+			}
+		}
+		want := [][]started{{{0, 0}, {90, 2}, {130, 10}}, {{4, 1}, {120, 3}}}
+		for i, f := range cus {
+			if !slices.Equal(f.started, want[i]) {
+				t.Errorf("%s: CU %d: launches %v, want %v", order, i, f.started, want[i])
+			}
+		}
+	}
+}
+
 // The orders of CUs within an XCD: with four CUs of two shader engines and room
 // for two workgroups each, by which CU each workgroup of the first round goes to.
 func TestCUOrder(t *testing.T) {

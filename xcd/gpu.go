@@ -118,7 +118,7 @@ func NewGPU(m *configs.Machine, mhz float64, l *isa.Launch, o GPUOptions) (*GPU,
 }
 
 // Load puts another launch on the machine, after Run has ended: a kernel that
-// follows on the same queue. The L2s were written back and invalidated, the LLC
+// follows on the same queue. The L2s were written back and invalidated, unless the machine's keep their lines, the LLC
 // keeps what it has, so that Warm is not looked at; Threads, Monitor and
 // EveryCycle stay those of NewGPU. A launch that was stopped before its end
 // cannot be followed.
