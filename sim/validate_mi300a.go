@@ -27,7 +27,7 @@ type timedKernel struct {
 }
 
 // mostTimedInsts is the rule for what is simulated: sizes with more wave instructions
-// than this take up to a minute each, and those below it seven minutes in all.
+// than this take up to a minute each, and those below it nine minutes of a core in all.
 const mostTimedInsts = 25e6
 
 // Launches of a line of work-items and of a plane of them.
