@@ -17,7 +17,7 @@ import (
 )
 
 type validateCmd struct {
-	Short       bool     `help:"Only the points that take seconds: three minutes in all instead of twenty-five."`
+	Short       bool     `help:"Only the points that take seconds: a minute or two in all instead of twenty-five on two cores."`
 	Only        []string `placeholder:"SET" help:"Only these sets: ${sets}; may be repeated."`
 	Set         []string `sep:"none" placeholder:"KEY=VALUE" help:"Override a value of every machine; may be repeated."`
 	Threads     int      `default:"${cpus}" help:"Points simulated at once; the result is the same on any number."`
