@@ -170,7 +170,7 @@ func (k *timedKernel) numbers(size string) (n, m int, err error) {
 	if strings.Contains(k.size, "@") {
 		m = v[max(count, 1)-1]
 	}
-	if n < 1 || strings.NewReplacer("#", strconv.Itoa(n), "@", strconv.Itoa(m)).Replace(k.size) != size {
+	if n < 1 || strings.Contains(k.size, "@") && m < 1 || strings.NewReplacer("#", strconv.Itoa(n), "@", strconv.Itoa(m)).Replace(k.size) != size {
 		return 0, 0, fmt.Errorf("%s has no size %q; they are written as %s", k.name, size, k.size)
 	}
 	return n, m, nil

@@ -271,7 +271,7 @@ func TestTimedLaunches(t *testing.T) {
 func TestTimedSizesRefused(t *testing.T) {
 	for i := range timedKernels {
 		k := &timedKernels[i]
-		for _, size := range []string{"", "0", "-1", "x", "48x64", "0x0", "1024_taps", "64x64x32", "N1_C1_8x9_k3x3", "N2_C1_8x8_k3x3", "256_particles ", "1024_taps8x"} {
+		for _, size := range []string{"", "0", "-1", "x", "48x64", "0x0", "1024_taps", "64x64x32", "N1_C1_8x9_k3x3", "N2_C1_8x8_k3x3", "256_particles ", "1024_taps8x", "4096_taps0", "N1_C1_8x8_k0x0", "128x128_mask0"} {
 			if _, _, err := k.numbers(size); err == nil || !strings.Contains(err.Error(), k.name) {
 				t.Errorf("%s %q: error %v", k.name, size, err)
 			}
